@@ -20,6 +20,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/lambda v1.114.2 // before a deployment: the account's concurrency; a function that calls itself
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.49.0 // token keys
 	github.com/aws/aws-sdk-go-v2/service/servicequotas v1.43.10 // before a deployment: the account's quotas
+	github.com/aws/aws-sdk-go-v2/service/sesv2 v1.74.0 // mails; the last release before schema-based serialization
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.48.1 // queues
 	github.com/aws/constructs-go/constructs/v10 v10.8.1 // comes with the CDK
 	github.com/aws/jsii-runtime-go v1.142.0 // comes with the CDK
@@ -31,6 +32,7 @@ require (
 	github.com/coreos/go-oidc/v3 v3.21.0 // OpenID Connect: discovery, rotating keys, ID tokens; the client library that the field uses
 	github.com/crewjam/saml v0.6.3 // SAML 2.0: requests, signatures, conditions; its identity provider serves the tests
 	github.com/danielgtaylor/huma/v2 v2.37.2 // operations, validation, OpenAPI 3.1: the document is made from the types that handlers use
+	github.com/emersion/go-smtp v0.25.1 // tests: a mail host that answers as told
 	github.com/evanw/esbuild v0.28.2 // tests: bundles the console's script without npm; no program links it
 	github.com/go-chi/chi/v5 v5.5.0 // routing: plain net/http, no reflection, the router that the proxy adapter knows
 	github.com/go-jose/go-jose/v4 v4.1.9 // assertions of clients: JWK, and JWTs of several algorithms, each pinned to its key; go-oidc uses it
@@ -50,6 +52,7 @@ require (
 	github.com/russellhaering/goxmldsig v1.6.1 // the clock that crewjam/saml takes; comes with it
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
+	github.com/wneessen/go-mail v0.8.1 // mails: MIME, and SMTP that demands TLS; 0.8.2 needs a newer Go
 	github.com/yuin/goldmark v1.7.16 // Markdown of the guides as HTML: the CommonMark renderer that the field uses
 	github.com/zitadel/oidc/v3 v3.52.0 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
 	golang.org/x/crypto v0.59.0 // password hashing: argon2id
@@ -68,6 +71,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.10 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.10 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/v4a v1.5.3 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.10 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -77,6 +81,7 @@ require (
 	github.com/cdklabs/cloud-assembly-schema-go/awscdkcloudassemblyschema/v55 v55.3.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect

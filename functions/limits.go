@@ -22,6 +22,7 @@ import (
 	"orgops/shared/domain/grant"
 	"orgops/shared/domain/inbox"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/sso"
@@ -124,6 +125,13 @@ func Limits() []Limit {
 		{"policy", "one policy", policy.MaxText, "bytes"},
 		{"policies-text", "all policies of a company", policy.MaxTexts, "bytes"},
 		span("decision-kept", "the time for which a decision is kept", policy.Kept),
+		{"mails-hour", "the mails to one person in an hour; the rest comes in one", notice.PerHour, "mails"},
+		{"mails-month-free", "the mails of a company on the plan free in a month", int64(notice.Monthly("free")), "mails"},
+		{"mails-month-pro", "the mails of a company on the plan pro in a month", int64(notice.Monthly("pro")), "mails"},
+		{"mails-month-enterprise", "the mails of a company on the plan enterprise in a month", int64(notice.Monthly("enterprise")), "mails"},
+		{"invitations-day", "the invitations that are mailed for a company in a day", notice.InvitesPerDay, "mails"},
+		{"invitations-address", "the invitations that are mailed to one address for a company in a day", notice.InvitesPerAddress, "mails"},
+		span("notices-kept", "the time for which a notice is kept", notice.Kept),
 		span("approval", "the time in which an approval is decided", approval.Waits),
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),
 		{"own-goals", "the open goals of a company's own", goal.MaxOwn, "goals"},

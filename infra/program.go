@@ -20,7 +20,7 @@ const built = "build"
 
 // workers lists the functions that are not route groups.
 func workers() []string {
-	return []string{"authorizer", "projector", "dispatcher", "retrier", "syncer", "ticker", "rotator", "provisioner"}
+	return []string{"authorizer", "projector", "dispatcher", "retrier", "syncer", "notifier", "ticker", "rotator", "provisioner"}
 }
 
 func functionNames(groups []api.Group) []string {

@@ -16,6 +16,7 @@ import (
 	"orgops/infra/data"
 	"orgops/infra/function"
 	"orgops/shared/run/config"
+	"orgops/shared/storage/mail"
 	"orgops/shared/web"
 )
 
@@ -27,7 +28,7 @@ import (
 //	emulator       true: the stack is for an emulator on this machine, where deliveries may reach loopback; default: false
 //	corsOrigins    origins of web pages that may read answers, comma separated, or none; default: any
 //	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
-//	queueCalls     concurrent calls that each of the two queues makes of its worker at most; default: 100
+//	queueCalls     concurrent calls that each of the three queues makes of its worker at most; default: 100
 //	firewall       true: AWS WAF in front of the API
 //	egress         fixed: webhooks, syncs, certifications and sign-ins leave from two fixed addresses; default: from any of AWS's
 //	domain         address of the API, such as api.example.com or api.example.com/v1; needs certificate
@@ -37,6 +38,7 @@ import (
 //	               moves them back; default: off
 //	alarmTopic     ARN of the SNS topic for alarms, or none; without it, make deploy asks
 //	budget         dollars a month of the whole account; the topic hears when they are used up or will be; default: no budget
+//	mailFrom       address that mails come from, such as Orgops <orgops@example.com>, whose domain SES has verified in the region; default: no mails
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
 //	assets         folder with <function>/bootstrap; default: build
@@ -55,6 +57,7 @@ type settings struct {
 	function.Settings
 	tenant, topic string
 	budget        float64 // dollars a month; 0: none
+	mailFrom      string
 	firewall      bool
 	egress        bool // fixed addresses
 	noExecutives  bool
@@ -122,6 +125,11 @@ func read(node constructs.Node) (settings, error) {
 		dollars, err := strconv.ParseFloat(budget, 64)
 		if s.budget = dollars; err != nil || !(dollars >= 1 && dollars <= 1e6) || s.topic == "" {
 			wrong("context budget: %q is not a number of dollars from 1 to 1000000 next to an alarmTopic, which hears of it", budget)
+		}
+	}
+	if s.mailFrom = value("mailFrom"); s.mailFrom != "" {
+		if _, err := mail.ParseFrom(s.mailFrom); err != nil {
+			wrong("context mailFrom: %w", err)
 		}
 	}
 	s.noExecutives = !chosen("executives", "true", "false", "true")

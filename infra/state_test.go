@@ -75,7 +75,7 @@ func TestQueues(t *testing.T) {
 			got["queues with dead letters"]++
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"queues": 5, "policies": 5, "queues with dead letters": 2}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"queues": 7, "policies": 7, "queues with dead letters": 3}, got); diff != "" {
 		t.Errorf("numbers of resources (-want +got):\n%s", diff)
 	}
 	for _, id := range s.of("AWS::SQS::QueuePolicy") { // refuses unencrypted requests
@@ -114,7 +114,7 @@ func TestMappings(t *testing.T) {
 			t.Errorf("%s: %d filters, want 3", id, len(filters))
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"the stream": 2, "a queue": 2}, readers); diff != "" {
+	if diff := cmp.Diff(map[string]int{"the stream": 2, "a queue": 3}, readers); diff != "" {
 		t.Errorf("numbers of readers (-want +got):\n%s", diff)
 	}
 	var bounds []any
@@ -123,7 +123,7 @@ func TestMappings(t *testing.T) {
 			bounds = append(bounds, bound)
 		}
 	}
-	if diff := cmp.Diff([]any{50.0, 2.0}, bounds); diff != "" {
-		t.Errorf("limits by queueCalls=50 of the retrier and of the syncer, which has 1 reserved call (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]any{50.0, 50.0, 2.0}, bounds); diff != "" {
+		t.Errorf("limits by queueCalls=50 of the notifier, the retrier and the syncer, which has 1 reserved call (-want +got):\n%s", diff)
 	}
 }

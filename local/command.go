@@ -195,7 +195,7 @@ func open(ctx context.Context, c config.Config, logger *slog.Logger, base string
 	if err := demo.Welcome(ctx, os.Stdout, p.Services, base); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	logger.Info("serving", "url", base, "console", base+console.Path, "docs", base+docs.Path, "data", c.Data)
+	logger.Info("serving", "url", base, "console", base+console.Path, "docs", base+docs.Path, "data", c.Data, "mails", p.Mails(c, base))
 	return p, nil
 }
 

@@ -1,7 +1,7 @@
 // Package dispatcher delivers committed changes to the subscribed endpoints. It turns each change into events, and each
 // event into one delivery for every subscribed endpoint, whose first attempt it asks of package courier.
 //
-// The dispatcher is also the only writer of the queues. A delivery that is due later, or a requested sync run, is first
+// The dispatcher is also the only writer of the queues. A delivery that is due later, a requested sync run, or a notice is first
 // committed as a record. The dispatcher sends the queue message when it receives that change.
 package dispatcher
 
@@ -43,6 +43,7 @@ type Deps struct {
 	Courier *courier.Courier
 	Retries queue.Queue // deliveries that are due later, and recoveries
 	Syncs   queue.Queue // sync runs
+	Notices queue.Queue // what people are told
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
@@ -62,7 +63,7 @@ func New(d Deps) *Dispatcher {
 // From makes a dispatcher from the service's parts.
 func From(s *boot.Services) *Dispatcher {
 	return New(Deps{
-		Store: s.Store, Courier: s.Courier(), Retries: s.Retries, Syncs: s.Syncs, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now,
+		Store: s.Store, Courier: s.Courier(), Retries: s.Retries, Syncs: s.Syncs, Notices: s.Notices, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -15,6 +16,7 @@ import (
 type messages struct {
 	retries outgoing
 	syncs   outgoing
+	notices outgoing
 }
 
 // changeID identifies a change. Changes of different items may have one number, by different shards. The dispatcher remembers those whose messages it has sent: a change is redelivered together with a
@@ -50,7 +52,11 @@ func (m *messages) add(c store.Change, t delivery.Transition) error {
 	if syncs {
 		m.syncs.add(run, c)
 	}
-	return errors.Join(err, syncErr)
+	told, noticeErr := notice.Due(c)
+	for _, one := range told {
+		m.notices.add(one, c)
+	}
+	return errors.Join(err, syncErr, noticeErr)
 }
 
 // sendTimeout bounds one call to a queue.
@@ -76,4 +82,5 @@ func (d *Dispatcher) send(ctx context.Context, m messages, work *tracker) {
 	}
 	to(d.Retries, m.retries)
 	to(d.Syncs, m.syncs)
+	to(d.Notices, m.notices)
 }

@@ -194,7 +194,7 @@ func message[T any](r *running, q queue.Queue) (job T) {
 func setupOn(r *running) *running {
 	again := *r
 	again.dispatcher = dispatcher.New(dispatcher.Deps{
-		Store: r.faulty, Courier: r.Courier(r.edit...), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Metrics: r.Metrics, Now: r.Clock.Now,
+		Store: r.faulty, Courier: r.Courier(r.edit...), Retries: r.retries, Syncs: r.Syncs, Notices: r.Notices, Logger: r.Logger, Metrics: r.Metrics, Now: r.Clock.Now,
 	})
 	return &again
 }

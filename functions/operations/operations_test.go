@@ -24,7 +24,7 @@ func setup(t testing.TB) *webtest.Harness {
 	t.Helper()
 	h := webtest.New(t)
 	operations.Register(h.API(), operations.Deps{
-		Store: h.Store, Reader: assessment.NewReader(noon), Now: noon,
+		Store: h.Store, Vault: h.Vault, Reader: assessment.NewReader(noon), Now: noon,
 		Courier: courier.New(courier.Deps{Store: h.Store, Vault: h.Vault, Logger: slog.New(slog.DiscardHandler), Now: noon, Shared: true}),
 		Engine:  policyengine.New(noon), Checker: policycheck.New(),
 	})

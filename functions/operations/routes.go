@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
 	"orgops/shared/insight/assessment"
@@ -25,6 +26,7 @@ import (
 type Deps struct {
 	Engine     policy.Engine
 	Checker    *policycheck.Checker
+	Vault      integration.Vault // seals the codes of notices
 	Connectors connector.Registry
 	Store      store.Store // for logins, which are outside of the company's partition
 	Reader     *assessment.Reader
@@ -39,7 +41,7 @@ type Deps struct {
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{
-		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Checker: policycheck.New(), Now: s.Now,
+		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Checker: policycheck.New(), Now: s.Now,
 		Connectors: s.Connectors, Client: s.Client, NoExecutives: s.NoExecutives, SendsFrom: s.SendsFrom,
 	})
 }
@@ -50,6 +52,7 @@ func Register(api huma.API, d Deps) {
 		"Every verdict of the policy engine, with the policies that decided it. Newest first. Decisions are kept for 180 days.",
 		http.StatusOK, user.ScopeOperationsRead), listDecisions)
 	d.registerUsers(api)
+	d.registerNotices(api)
 	d.registerClients(api)
 	d.registerGrants(api)
 	registerAudit(api)

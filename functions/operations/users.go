@@ -20,8 +20,8 @@ func (d Deps) registerUsers(api huma.API) {
 	web.Register(api, operation(http.MethodGet, all, "list-users", "List users",
 		"Oldest first, with those who have not accepted their invitation yet.", http.StatusOK, write), listUsers)
 	web.Register(api, operation(http.MethodPost, all, "invite-user", "Invite a user",
-		"Answers a token that accepts the invitation once, within 24 hours; it is shown only now. The service sends no e-mail: give "+
-			"the token to the user, who sends it to POST /auth/invitation. A person with a login in another company accepts with its password. Nobody can grant a role with scopes that the own token lacks.",
+		"Answers a token that accepts the invitation once, within 24 hours; it is shown only now. If the service has mail settings, it mails "+
+			"the token to the address: list-notices shows whether. The user sends it to POST /auth/invitation. A person with a login in another company accepts with its password. Nobody can grant a role with scopes that the own token lacks.",
 		http.StatusCreated, write), d.inviteUser)
 	web.Register(api, operation(http.MethodGet, one, "get-user", "Get a user",
 		"With role and state; never with a password.", http.StatusOK, write), getUser)
@@ -76,7 +76,11 @@ func (d Deps) inviteUser(ctx context.Context, in *struct{ Body UserInvite }) (*i
 		return nil, err
 	}
 	web.Affects(ctx, "operations"+userPath(invited.User.ID))
-	if err := company.Invite(ctx, d.store(ctx), c, invited); err != nil {
+	told, err := d.invitation(ctx, c, invited)
+	if err != nil {
+		return nil, err
+	}
+	if err := company.Invite(ctx, d.store(ctx), c, invited, told.Create(c)...); err != nil {
 		return nil, err
 	}
 	return &invitedOutput{

@@ -22,7 +22,7 @@ const password = "nine quiet otters read maps"
 func office(t *testing.T) *webtest.Harness {
 	t.Helper()
 	h := webtest.New(t)
-	operations.Register(h.API(), operations.Deps{Store: h.Store, Checker: policycheck.New(), Now: time.Now})
+	operations.Register(h.API(), operations.Deps{Store: h.Store, Vault: h.Vault, Checker: policycheck.New(), Now: time.Now})
 	return h
 }
 

@@ -10,6 +10,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -47,6 +48,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return approval.Warn(ctx, c, timer.Subject, t.Now().UTC())
 	case approval.ExpiryTimer:
 		return approval.Expire(ctx, c, timer.Subject, t.Now().UTC())
+	case notice.OverdueTimer:
+		return notice.Overlooked(ctx, c, timer.Subject, t.Now().UTC())
 	case timerqueue.Timer:
 		return nil, t.send(ctx, timer)
 	case timeline.BriefTimer:

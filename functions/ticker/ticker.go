@@ -58,7 +58,7 @@ func (t *Ticker) lot() parked.Lot {
 
 // From makes a ticker from the service's parts.
 func From(s *boot.Services) *Ticker {
-	queues := map[string]queue.Queue{boot.Retries: s.Retries, boot.Syncs: s.Syncs}
+	queues := map[string]queue.Queue{boot.Retries: s.Retries, boot.Syncs: s.Syncs, boot.Notices: s.Notices}
 	return &Ticker{Store: s.Store, Queues: queues, Keys: s.DataKeys, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
 }
 

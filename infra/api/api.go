@@ -69,7 +69,7 @@ func New(scope constructs.Construct, p Props) *API {
 	a.Authorizer = function.New(unit, p.Functions, function.Props{
 		Name: authorizerName, About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5, Traced: true,
 	})
-	a.issue(a.Authorizer)
+	a.Issue(a.Authorizer)
 	p.Data.Tokens(a.Authorizer)
 	for _, g := range p.Groups {
 		a.groups = append(a.groups, a.group(unit, p, g))
@@ -102,7 +102,8 @@ func (a *API) GeneratedURL() string {
 
 // issue sets the issuer of tokens, which is also the address of sign-ins, in a function's environment. With a domain, tokens and
 // sign-ins of the generated address go on.
-func (a *API) issue(f *function.Function) {
+// Issue sets the service's address for a function.
+func (a *API) Issue(f *function.Function) {
 	f.Set("ORGOPS_ISSUER", a.URL())
 	if a.Domain.Name != "" {
 		f.Set("ORGOPS_FORMER_ISSUER", a.GeneratedURL())

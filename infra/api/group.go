@@ -55,7 +55,7 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	f := function.New(scope, p.Functions, function.Props{
 		Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout, Traced: true, Sends: n.sends,
 	})
-	a.issue(f)
+	a.Issue(f)
 	f.Set("ORGOPS_CORS_ORIGINS", cmp.Or(strings.Join(p.Origins, ","), "none"))
 	if n.nothing {
 		return f

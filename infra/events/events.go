@@ -18,25 +18,26 @@ type Props struct {
 	Functions function.Settings
 	Data      *data.Data
 	API       *api.API
+	MailFrom  string // the address that mails come from, of an identity that SES has verified; "": the service sends no mails
 }
 
 // Events holds the workers and their queues.
 type Events struct {
-	Projector, Dispatcher, Retrier, Syncer, Ticker, Rotator, Provisioner *function.Function
+	Projector, Dispatcher, Retrier, Syncer, Notifier, Ticker, Rotator, Provisioner *function.Function
 
-	Retries, Syncs *Queue
-	Failed         awssqs.Queue // discarded batches of the stream
+	Retries, Syncs, Notices *Queue
+	Failed                  awssqs.Queue // discarded batches of the stream
 }
 
 // Functions returns all workers.
 func (e *Events) Functions() []*function.Function {
-	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Ticker, e.Rotator, e.Provisioner}
+	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Notifier, e.Ticker, e.Rotator, e.Provisioner}
 }
 
 // Variables returns the environment variables with which the operator's commands reach the queues.
 func (e *Events) Variables() [][2]string {
 	all := [][2]string{{fairVariable, "true"}, {"ORGOPS_FAILED_CHANGES", *e.Failed.QueueUrl()}}
-	for _, q := range []*Queue{e.Retries, e.Syncs} {
+	for _, q := range []*Queue{e.Retries, e.Syncs, e.Notices} {
 		all = append(all, [2]string{q.variable + "_QUEUE", *q.QueueUrl()}, [2]string{q.variable + "_DEAD_LETTERS", *q.Dead.QueueUrl()})
 	}
 	return all
@@ -48,6 +49,7 @@ const (
 	dispatcherTimeout = 120 // a first attempt has 5 s; a batch has many
 	retrierTimeout    = 120 // an attempt has 15 s
 	syncerTimeout     = 300 // a slice ends earlier and queues the next
+	notifierTimeout   = 60  // a mail has half a minute
 	tickerTimeout     = 50  // ends before the next minute's call
 )
 
@@ -57,6 +59,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	e := &Events{
 		Retries: newQueue(unit, "Retries", "ORGOPS_RETRIES", retrierTimeout),
 		Syncs:   newQueue(unit, "Syncs", "ORGOPS_SYNCS", syncerTimeout),
+		Notices: newQueue(unit, "Notices", "ORGOPS_NOTICES", notifierTimeout),
 		Failed:  letters(unit, "Failed"),
 	}
 	nag.Suppress(e.Failed, "AwsSolutions-SQS3", "It receives the batches that the stream's readers discard; an alarm reports each")
@@ -77,6 +80,10 @@ func New(scope constructs.Construct, p Props) *Events {
 		Name: "syncer", About: "Fetches from providers, a slice at a time",
 		Memory: 512, Timeout: syncerTimeout, Sends: true,
 	})
+	e.Notifier = build(function.Props{
+		Name: "notifier", About: "Tells people what happened, by mail",
+		Memory: 256, Timeout: notifierTimeout,
+	})
 	e.Ticker = build(function.Props{
 		Name: "ticker", About: "Fires the timers that are due",
 		Memory: 512, Timeout: tickerTimeout, // 12,500 timers of a shard, each less than a millisecond of a whole processor
@@ -91,6 +98,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	})
 	e.followers(p.Data)
 	e.workers(p.Data)
+	e.mails(p)
 	e.every(unit, "rate(1 minute)", e.Ticker)
 	helped(unit, e.Ticker)
 
@@ -122,6 +130,7 @@ func (e *Events) followers(d *data.Data) {
 	d.Unseal(e.Dispatcher)
 	e.Retries.Send(e.Dispatcher)
 	e.Syncs.Send(e.Dispatcher)
+	e.Notices.Send(e.Dispatcher)
 	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10})
 }
 
@@ -140,4 +149,5 @@ func (e *Events) workers(d *data.Data) {
 
 	e.Retries.Send(e.Ticker)
 	e.Syncs.Send(e.Ticker)
+	e.Notices.Send(e.Ticker)
 }

@@ -18,6 +18,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
@@ -39,7 +40,7 @@ func projected() []string {
 // the dispatcher's cache of integrations, and parked changes, because an operator gives them back by a write.
 func dispatched() []string {
 	return []string{
-		approval.Entity, audit.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, integration.Entity, memory.Entity, parked.Entity,
+		approval.Entity, audit.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, integration.Entity, memory.Entity, notice.Entity, parked.Entity,
 		delivery.RecoveryEntity, syncrun.Entity, timeline.Entity, user.Entity,
 	}
 }

@@ -40,17 +40,18 @@ func (w *watch) dashboard() (name string) {
 			metric.DeliveriesFailed, metric.DeliveriesDead)...),
 		graph("Deliveries: delay and answers, ms", slices.Concat(w.timed(metric.DeliveryDelay, "p50", "p90"), w.timed(metric.AttemptLatency, "p50", "p99"))...),
 	)
-	retries, syncs := queue(w.Events.Retries.Queue), queue(w.Events.Syncs.Queue)
+	retries, syncs, notices := queue(w.Events.Retries.Queue), queue(w.Events.Syncs.Queue), queue(w.Events.Notices.Queue)
 	board.AddWidgets(
 		graph("Attempts: failures and opened breakers", append(w.counted(metric.BreakersOpened), w.failing(5))...),
 		graph("Queues: oldest message, s", retries.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "retries"),
-			syncs.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "syncs")),
+			syncs.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "syncs"), notices.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "notices")),
 	)
 	board.AddWidgets(
 		graph("Syncs", w.counted(metric.SyncsSucceeded, metric.SyncsFailed, metric.SyncItems)...),
 		graph("For the operator: dead letters, parked changes, failed timers", append(w.counted(metric.ChangesParked, metric.CanaryLate, metric.TimersFailed),
 			queue(w.Events.Retries.Dead).read(lettersIn, "Maximum", 5, "retries"),
 			queue(w.Events.Syncs.Dead).read(lettersIn, "Maximum", 5, "syncs"),
+			queue(w.Events.Notices.Dead).read(lettersIn, "Maximum", 5, "notices"),
 			queue(w.Events.Failed).read(lettersIn, "Maximum", 5, "discarded changes"))...),
 	)
 	board.AddWidgets(

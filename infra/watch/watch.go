@@ -97,6 +97,7 @@ func (w *watch) queues() {
 	w.oldest("Syncs", w.Events.Syncs.Queue, 15*60, "Syncs have waited for 15 minutes: the syncer is throttled or fails; check its errors and throttles")
 	w.letters("RetriesDead", w.Events.Retries.Dead, "Deliveries are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
 	w.letters("SyncsDead", w.Events.Syncs.Dead, "Syncs are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
+	w.letters("NoticesDead", w.Events.Notices.Dead, "Notices are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
 	w.letters("ChangesFailed", w.Events.Failed, "Lambda discarded changes of the stream, so contexts or deliveries are incomplete: the message names the records, "+
 		"which the stream keeps for another 12 hours; orgops admin stream replay reads them again")
 }
@@ -105,7 +106,7 @@ func (w *watch) queues() {
 // on to their own queues, and begin a new chain long before.
 func (w *watch) loops() {
 	metrics, terms := map[string]awscloudwatch.IMetric{}, []string{}
-	for i, f := range []*function.Function{w.Events.Retrier, w.Events.Syncer} {
+	for i, f := range []*function.Function{w.Events.Retrier, w.Events.Syncer, w.Events.Notifier} {
 		id := fmt.Sprintf("m%d", i)
 		metrics[id] = of(f).read("RecursiveInvocationsDropped", "Sum", 5, "")
 		terms = append(terms, "FILL("+id+", 0)")
@@ -139,10 +140,10 @@ func (w *watch) clock() {
 // functions alarms on calls that fail as a whole. A message that a worker leaves for a retry is no error; the age of streams
 // and queues shows it. Two functions have no alarm on errors: the authorizer, because Lambda counts its refusals as errors,
 // and the provisioner, because its caller sees the error. A throttled route group has none of its own, because the gateway
-// answers 503, which the alarm on answers counts.
+// answers 503, which the alarm on answers counts. Nor has the notifier, whose queue calls it no more often than its limit.
 func (w *watch) functions() {
 	for _, f := range w.all() {
-		if f == w.API.Authorizer || slices.Contains(w.Events.Functions(), f) {
+		if f == w.API.Authorizer || f != w.Events.Notifier && slices.Contains(w.Events.Functions(), f) {
 			w.alarm("Throttled-"+f.Name, "Calls of the function are throttled: raise its reserved concurrency, or the account's limit",
 				of(f).read("Throttles", "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
 		}

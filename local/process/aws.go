@@ -21,6 +21,7 @@ import (
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/secretsmanager"
 	"orgops/shared/run/cloud/sqs"
+	"orgops/shared/storage/mail"
 	"orgops/shared/storage/queue/sqsqueue"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
@@ -46,7 +47,9 @@ func OpenAWS(ctx context.Context, getenv func(string) string, logger *slog.Logge
 	c, err := cloud.Read(getenv)
 	c.Logger = logger
 	a := openParts(c)
-	if err := errors.Join(err, c.Missing()); err != nil {
+	var mailErr error
+	a.mail, mailErr = sender(c.Config)
+	if err := errors.Join(err, c.Missing(), mailErr); err != nil {
 		return nil, err
 	}
 	if err := a.preflight(ctx); err != nil {
@@ -64,8 +67,10 @@ type awsParts struct {
 	*cloud.Cloud
 	main, keys     *dynamostore.Store
 	retries, syncs *sqsqueue.Queue
+	notices        *sqsqueue.Queue
 	tokens         *tokensecret.Keyring
 	lease          *lease
+	mail           mail.Sender
 }
 
 // openParts opens the parts without a call to AWS.
@@ -75,9 +80,10 @@ func openParts(c *cloud.Cloud) *awsParts {
 	c.Need("ORGOPS_SIGNING_KEYS", c.Settings.SigningKeys)
 	c.Need("ORGOPS_RETRIES_DEAD_LETTERS", c.Settings.Retries.Dead)
 	c.Need("ORGOPS_SYNCS_DEAD_LETTERS", c.Settings.Syncs.Dead)
+	c.Need("ORGOPS_NOTICES_DEAD_LETTERS", c.Settings.Notices.Dead)
 	return &awsParts{
 		Cloud: c, main: dynamodb.MainWithFeed(c, dynamostream.New(c.Access), projector.Consumer, dispatcher.Consumer), keys: dynamodb.Keys(c),
-		retries: sqs.Retries(c), syncs: sqs.Syncs(c),
+		retries: sqs.Retries(c), syncs: sqs.Syncs(c), notices: sqs.Notices(c),
 	}
 }
 
@@ -97,6 +103,7 @@ func (a *awsParts) preflight(ctx context.Context) error {
 		preflight.Check{Service: "DYNAMODB", Thing: "table " + s.KeysTable, Ask: a.keys.Ready},
 		preflight.Check{Service: "SQS", Thing: "queue " + s.Retries.Queue + " or its dead letters", Ask: a.retries.Ready},
 		preflight.Check{Service: "SQS", Thing: "queue " + s.Syncs.Queue + " or its dead letters", Ask: a.syncs.Ready},
+		preflight.Check{Service: "SQS", Thing: "queue " + s.Notices.Queue + " or its dead letters", Ask: a.notices.Ready},
 		preflight.Check{Service: "KMS", Thing: "key " + s.WrappingKey, Ask: wrap},
 		preflight.Check{Service: "SECRETS_MANAGER", Thing: "secret " + s.TokenKeys + " or " + s.SigningKeys, Ask: read},
 	)
@@ -105,7 +112,8 @@ func (a *awsParts) preflight(ctx context.Context) error {
 func (a *awsParts) backend() backend {
 	return backend{
 		parts: boot.Parts{
-			Store: a.main, Retries: sqs.Timed(a.Cloud, a.retries, a.main, boot.Retries), Syncs: sqs.Timed(a.Cloud, a.syncs, a.main, boot.Syncs), Vault: kms.Vault(a.Cloud), Separate: true,
+			Store: a.main, Retries: sqs.Timed(a.Cloud, a.retries, a.main, boot.Retries), Syncs: sqs.Timed(a.Cloud, a.syncs, a.main, boot.Syncs),
+			Notices: sqs.Timed(a.Cloud, a.notices, a.main, boot.Notices), Mail: a.mail, Vault: kms.Vault(a.Cloud), Separate: true,
 			DataKeys: vault.StoreKeys{Store: a.keys},
 			Keys:     token.AtHand{Signs: a.tokens.Signer(), Verifies: a.tokens.Public},
 		},

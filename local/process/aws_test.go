@@ -349,6 +349,7 @@ func TestOpenAWS_Refused(t *testing.T) {
 		{"nothing is set", environment{"ORGOPS_BACKEND": "aws"}, []string{
 			"AWS_REGION", "AWS_ACCESS_KEY_ID", "ORGOPS_TABLE", "ORGOPS_KEYS_TABLE", "ORGOPS_WRAPPING_KEY", "ORGOPS_TOKEN_KEYS", "ORGOPS_SIGNING_KEYS",
 			"ORGOPS_RETRIES_QUEUE", "ORGOPS_RETRIES_DEAD_LETTERS", "ORGOPS_SYNCS_QUEUE", "ORGOPS_SYNCS_DEAD_LETTERS",
+			"ORGOPS_NOTICES_QUEUE", "ORGOPS_NOTICES_DEAD_LETTERS",
 		}},
 		{"connection refused", e.with("AWS_ENDPOINT_URL_SQS", "http://user:top-secret@127.0.0.1:1"), []string{"SQS at http://127.0.0.1:1", "refused"}},
 		{"no answer", e.with("AWS_ENDPOINT_URL_KMS", "http://"+silent.Addr().String()), []string{"KMS at http://" + silent.Addr().String(), "no answer"}},

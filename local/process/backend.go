@@ -28,6 +28,7 @@ type Embedded struct {
 	Store     store.Store
 	Retries   queue.Queue
 	Syncs     queue.Queue
+	Notices   queue.Queue
 	Vault     integration.Vault
 	DataKeys  vault.StoreKeys
 	CursorKey []byte
@@ -36,6 +37,7 @@ type Embedded struct {
 	store   *sqlitestore.Store
 	retries *sqlitequeue.Queue
 	syncs   *sqlitequeue.Queue
+	notices *sqlitequeue.Queue
 	lock    *os.File
 }
 
@@ -108,15 +110,18 @@ func (e *Embedded) openQueues(ctx context.Context, serving bool, now func() time
 	if e.syncs, err = sqlitequeue.Open(ctx, e.db, "syncs", sqlitequeue.Options{Now: now}); err != nil {
 		return err
 	}
-	if serving {
-		if _, err := e.retries.Reclaim(ctx); err != nil {
-			return err
+	if e.notices, err = sqlitequeue.Open(ctx, e.db, "notices", sqlitequeue.Options{Now: now}); err != nil {
+		return err
+	}
+	for _, q := range []*sqlitequeue.Queue{e.retries, e.syncs, e.notices} {
+		if !serving {
+			break
 		}
-		if _, err := e.syncs.Reclaim(ctx); err != nil {
+		if _, err := q.Reclaim(ctx); err != nil {
 			return err
 		}
 	}
-	e.Store, e.Retries, e.Syncs = e.store, e.retries, e.syncs
+	e.Store, e.Retries, e.Syncs, e.Notices = e.store, e.retries, e.syncs, e.notices
 	return nil
 }
 

@@ -105,7 +105,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		var log logtest.Log
 		services := boot.New(boot.Parts{
-			Store: s, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now, HearsChanges: true,
+			Store: s, Retries: e.Retries, Syncs: e.Syncs, Notices: e.Notices, Vault: e.Vault, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now, HearsChanges: true,
 			Client: outbound.New(outbound.Options{Transport: hosts{"failing": failing, "slow": slow}}),
 		})
 		ctx, stop := context.WithCancel(t.Context())

@@ -17,12 +17,14 @@ import (
 
 	"orgops/functions"
 	"orgops/functions/dispatcher"
+	"orgops/functions/notifier"
 	"orgops/functions/projector"
 	"orgops/functions/retrier"
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
 	"orgops/local/process/docs"
 	"orgops/local/process/edge"
+	"orgops/local/process/mailbox"
 	"orgops/shared/base/version"
 	"orgops/shared/domain/parked"
 	"orgops/shared/identity/token"
@@ -64,13 +66,17 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 	if err != nil {
 		return nil, err
 	}
+	sends, err := sender(c)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	tokens := token.Config{Issuer: c.Issuer, Audience: c.Audience, Now: time.Now}
 	keys, err := token.OpenFileKeys(filepath.Join(c.Data, TokenFile), tokens, logger)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return assemble(c, backend{
-		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys},
+		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Notices: e.Notices, Mail: sends, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys},
 		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr) && len(c.Proxies) == 0, feed: e.store, keep: e.growLog(logger), close: e.Close,
 	}, logger), nil
 }
@@ -89,6 +95,10 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, Bodies: edge.NewBudget(edge.MaxBodies)})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
+	if kept, ok := p.Mail.(*mailbox.Folder); ok && b.loopback {
+		s.Router().Handle(mailbox.Path, kept)
+		s.Router().Handle(mailbox.Path+"/*", kept)
+	}
 	proxies := edge.Proxies(c.Proxies)
 	b.feed = parked.Feed{Feed: b.feed, Lot: services.Lot, Limit: batchLimit}
 	return &Process{Services: services, Handler: proxies.Handler(within(b.budget, s), logger), backend: b, proxies: proxies, logger: logger}
@@ -170,6 +180,7 @@ const tickEvery = 10 * time.Second
 func (p *Process) work(ctx context.Context) <-chan error {
 	project, dispatch := projector.From(p.Services), dispatcher.From(p.Services)
 	retry, pull, tick := retrier.From(p.Services), syncer.From(p.Services), ticker.From(p.Services)
+	tell := notifier.From(p.Services)
 
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
@@ -196,6 +207,7 @@ func (p *Process) work(ctx context.Context) <-chan error {
 	workers.Go(func() { consume(dispatch.Run) })
 	workers.Go(func() { retry.Run(ctx) })
 	workers.Go(func() { pull.Run(ctx) })
+	workers.Go(func() { tell.Run(ctx) })
 	workers.Go(func() {
 		if err := tick.Run(ctx, tickEvery); err != nil {
 			fail(err)

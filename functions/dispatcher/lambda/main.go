@@ -14,7 +14,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[stream.Event, stream.Answer], error) {
-		s := c.Services(cloud.Egress, dynamodb.Add, kms.Add, policies.Add, sqs.AddRetries, sqs.AddSyncs)
+		s := c.Services(cloud.Egress, dynamodb.Add, kms.Add, policies.Add, sqs.AddRetries, sqs.AddSyncs, sqs.AddNotices)
 		return stream.Run(dispatcher.From(s).Run, s.Lot(dispatcher.Consumer)), nil
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[ticker.Event, struct{}], error) {
-		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys, sqs.AddRetries, sqs.AddSyncs))
+		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys, sqs.AddRetries, sqs.AddSyncs, sqs.AddNotices))
 		t.Plans = gatewaykeys.Open(c.Access, c.Settings.UsagePlans)
 		t.Canary, t.Page, t.Ask = true, ticker.Alone, itself.Open(c.Access).Begin
 		return func(ctx context.Context, e ticker.Event) (struct{}, error) { return struct{}{}, t.Handle(ctx, e) }, nil

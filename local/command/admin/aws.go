@@ -75,7 +75,7 @@ func makeParts(ctx context.Context, access awsclient.Access, name string) (parts
 		return nil, err
 	}
 	made.add("ORGOPS_KEYS_TABLE", name+"-keys")
-	for _, queue := range []string{"retries", "syncs"} {
+	for _, queue := range []string{"retries", "syncs", "notices"} {
 		url, dead, err := sqsqueue.CreatePair(ctx, access, name+"-"+queue)
 		if err != nil {
 			return nil, err

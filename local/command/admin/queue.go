@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"orgops/local/process"
+	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/sqs"
 	"orgops/shared/run/config"
@@ -57,12 +58,12 @@ func redriveQueue(ctx context.Context, e Env, flags *flag.FlagSet, args []string
 
 // withQueue opens the queue that the flag --queue names, and calls do with it.
 func withQueue(ctx context.Context, e Env, flags *flag.FlagSet, args []string, do func(queue.Queue) error) error {
-	name := flags.String("queue", "", "retries or syncs (required)")
+	name := flags.String("queue", "", "retries, syncs or notices (required)")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if *name != "retries" && *name != "syncs" {
-		return fmt.Errorf("--queue: %q is not retries or syncs", *name)
+	if *name != boot.Retries && *name != boot.Syncs && *name != boot.Notices {
+		return fmt.Errorf("--queue: %q is not retries, syncs or notices", *name)
 	}
 	if e.Config.Backend == config.AWS {
 		q, err := openSQS(e, *name)
@@ -75,10 +76,7 @@ func withQueue(ctx context.Context, e Env, flags *flag.FlagSet, args []string, d
 	if err != nil {
 		return err
 	}
-	q := backend.Retries
-	if *name == "syncs" {
-		q = backend.Syncs
-	}
+	q := map[string]queue.Queue{boot.Retries: backend.Retries, boot.Syncs: backend.Syncs, boot.Notices: backend.Notices}[*name]
 	return errors.Join(do(q), backend.Close())
 }
 
@@ -88,10 +86,14 @@ func openSQS(e Env, name string) (*sqsqueue.Queue, error) {
 		return nil, err
 	}
 	var q *sqsqueue.Queue
-	if name == "syncs" {
+	switch name {
+	case boot.Syncs:
 		c.Need("ORGOPS_SYNCS_DEAD_LETTERS", c.Settings.Syncs.Dead)
 		q = sqs.Syncs(c)
-	} else {
+	case boot.Notices:
+		c.Need("ORGOPS_NOTICES_DEAD_LETTERS", c.Settings.Notices.Dead)
+		q = sqs.Notices(c)
+	default:
 		c.Need("ORGOPS_RETRIES_DEAD_LETTERS", c.Settings.Retries.Dead)
 		q = sqs.Retries(c)
 	}

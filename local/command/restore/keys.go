@@ -23,6 +23,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/sso"
@@ -95,6 +96,7 @@ func forms() map[string][]form {
 		integration.Entity:        {{integration.Prefix, members("provider")}},
 		integration.MappingEntity: {{integration.MappingKey(""), []part{name}}},
 		integration.ReportsEntity: {{integration.ReportsKey(""), []part{name}}},
+		notice.PreferencesEntity:  {{notice.PreferencesPrefix, []part{uuidText}}},
 		memory.Entity:             {{memory.Prefix, members("id")}},
 		policy.Entity:             {{policy.Prefix, members("id")}},
 		policy.StoredEntity:       {{policy.StoredKey, nil}},

@@ -105,6 +105,8 @@ func keyed(entity string, n int) (key, names string) {
 		return "DELIVERY#" + of + "#webhook", `"head":{"id":"` + of + `","endpoint":"webhook"},`
 	case "executive-action":
 		return "EXECUTIVEACTION#chief#" + of, `"executive":{"type":"executive","id":"chief"},"id":"` + of + `",`
+	case "notice-preferences":
+		return "NOTICEPREFS#00000000-0000-7000-8000-0000000000" + of, ""
 	case "goal-history":
 		return "GOALHISTORY#00000000-0000-8000-8000-0000000000" + of, ""
 	case "goal-explanation":

@@ -335,6 +335,11 @@ func integrationRequests() map[string]func(*world) ask {
 func policyRequests() map[string]func(*world) ask {
 	const policies, approvals = "/operations/policies", "/operations/approvals"
 	return map[string]func(*world) ask{
+		"put-notice-preferences": func(*world) ask {
+			return ask{
+				method: http.MethodPut, path: "/notices/preferences", body: `{"timeZone":"UTC","channels":{"security":["mail"],"approval":["mail"],"alert":["mail"]}}`,
+			}
+		},
 		"put-policies": func(*world) ask {
 			return ask{method: http.MethodPut, path: policies, header: http.Header{"If-Match": {"*"}}, body: `{"policies":[]}`}
 		},

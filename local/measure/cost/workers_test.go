@@ -81,6 +81,9 @@ func workers() map[string]func(*world) func() {
 		"syncer: an unchanged page of 50":                 func(w *world) func() { return w.syncs("two", "") },
 		"syncer: a changed page of 50":                    func(w *world) func() { return w.syncs("three", " next") },
 
+		"notifier: a matter, for one person": (*world).tells,
+		"notifier: a mail":                   (*world).mails,
+
 		"ticker: a minute without anything due":  func(w *world) func() { return w.ticks(0) },
 		"ticker: a minute with the canary":       (*world).canaries,
 		"ticker: a minute with a due timer":      func(w *world) func() { return w.ticks(1) },

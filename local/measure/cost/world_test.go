@@ -110,7 +110,7 @@ func newWorld(t *testing.T) *world {
 	for _, name := range []string{mainTable, keysTable} {
 		errtest.Must(t, dynamostore.Create(t.Context(), w.tables.Access(), w.own(name), dynamostore.Shape{Stream: true}))
 	}
-	for _, name := range []string{"retries", "syncs"} {
+	for _, name := range []string{"retries", "syncs", "notices"} {
 		w.urls[name], w.urls[name+"-dead"], err = sqsqueue.CreatePair(t.Context(), w.queues.Access(), w.own(name))
 		errtest.Must(t, err)
 	}
@@ -172,7 +172,7 @@ func (w *world) fresh() *boot.Services {
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	signs := token.NewSigner(w.tokens(), w.keys)
 	s := boot.New(boot.Parts{Base: "https://orgops.test",
-		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"),
+		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"), Notices: w.queue("notices"), Mail: taker{},
 		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
 		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
 		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Metrics: w.metrics, Now: w.clock.Now,

@@ -83,6 +83,7 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   GET    ./operations/reliability                        operations:read       200
   GET    ./operations/metrics                            operations:read       200
   GET    ./operations/audit                              operations:read       200
+  GET    ./notices                                       operations:read       200
   GET    ./operations/decisions                          operations:read       200
   GET    ./operations/dead-letters                       operations:read       200
   POST   ./operations/dead-letters/replay                operations:write      202

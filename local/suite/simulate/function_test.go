@@ -114,7 +114,7 @@ func (e *environment) set(skew time.Duration) {
 // services returns the parts of an environment. They are the real ones, over the simulated drivers.
 func (e *environment) services() *boot.Services {
 	return boot.New(boot.Parts{
-		Store: storeOf{e}, Retries: e.timed(e.w.retries), Syncs: e.timed(e.w.syncs),
+		Store: storeOf{e}, Retries: e.timed(e.w.retries), Syncs: e.timed(e.w.syncs), Notices: e.timed(e.w.notices), Mail: postOf{e},
 		DataKeys:   keysOf{e},
 		Vault:      newSafe(vault.New(keysOf{e}, keysOf{e}, e.now)),
 		Connectors: connector.New(source{e}), Client: outbound.New(outbound.Options{Transport: transport{e}}),

@@ -61,7 +61,7 @@ func (w *world) changes(company string) []store.Change {
 
 // checkRest checks that the queues are empty and that no work is left.
 func (w *world) checkRest() {
-	for _, q := range []*line{w.retries, w.syncs} {
+	for _, q := range []*line{w.retries, w.syncs, w.notices} {
 		for _, m := range q.Messages() {
 			w.violated("rest", "%s still holds %s", q.name, m.Body)
 		}
@@ -87,6 +87,7 @@ func (w *world) checkRest() {
 	for _, company := range w.companies {
 		w.checkEnded(company)
 		w.checkBriefs(company)
+		w.checkNotices(company)
 	}
 }
 

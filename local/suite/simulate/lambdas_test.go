@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"orgops/functions/dispatcher"
+	"orgops/functions/notifier"
 	"orgops/functions/projector"
 	"orgops/functions/retrier"
 	"orgops/functions/syncer"
@@ -15,16 +16,20 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/lambda/stream"
@@ -43,7 +48,8 @@ func projected() []string {
 
 func dispatched() []string {
 	return []string{
-		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, parked.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
+		approval.Entity, audit.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, integration.Entity, memory.Entity, notice.Entity, parked.Entity,
+		delivery.RecoveryEntity, syncrun.Entity, timeline.Entity, user.Entity,
 	}
 }
 
@@ -77,6 +83,9 @@ func (w *world) deploy() {
 	sync := add("syncer", syncing().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
 		return adapted(work.Each(e.worker(syncer.From(e.services()).Worker()), e.now))
 	})
+	tell := add("notifier", telling().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
+		return adapted(work.Each(e.worker(notifier.From(e.services()).Worker()), e.now))
+	})
 	w.ticker = add("ticker", 50*time.Second, 0, func(e *environment) func(context.Context, any) (any, error) {
 		t := ticker.From(e.services())
 		t.Ask, t.Page, t.Around = e.asks, 1+int(e.roll()*4), e.around
@@ -90,6 +99,7 @@ func (w *world) deploy() {
 	w.pollers = []*poller{
 		{working: retrying(), w: w, f: retry, q: w.retries},
 		{working: syncing(), w: w, f: sync, q: w.syncs},
+		{working: telling(), w: w, f: tell, q: w.notices},
 	}
 }
 

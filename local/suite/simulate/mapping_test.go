@@ -281,6 +281,10 @@ func syncing() working {
 	return working{batch: 10, visibility: 310 * time.Second, timeout: 5 * time.Minute, most: 100}
 }
 
+func telling() working {
+	return working{batch: 10, visibility: 70 * time.Second, timeout: time.Minute, most: 100}
+}
+
 // poller receives from a queue for a function.
 type poller struct {
 	working

@@ -84,7 +84,7 @@ func TestSettings_Queues(t *testing.T) {
 	for name, tt := range map[string]struct {
 		queue string
 		want  working
-	}{"retrier": {"EventsRetriesC", retrying()}, "syncer": {"EventsSyncsD0", syncing()}} {
+	}{"retrier": {"EventsRetriesC", retrying()}, "syncer": {"EventsSyncsD0", syncing()}, "notifier": {"EventsNotices7", telling()}} {
 		m, q := find("Events"+name+"FunctionWork", mappingType), find(tt.queue, queueType)
 		got := working{
 			batch: m.BatchSize, visibility: seconds(q.VisibilityTimeout), most: m.ScalingConfig.MaximumConcurrency,

@@ -13,6 +13,7 @@ import (
 	"orgops/local/suite/simulate/simqueue"
 	"orgops/local/suite/simulate/simstore"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/notice"
 	"orgops/shared/storage/store"
 )
 
@@ -27,6 +28,9 @@ type world struct {
 
 	table          *simstore.Table
 	retries, syncs *line
+	notices        *line
+	mailed         mails
+	told           map[notice.State]int // notices at the end, by state
 	keys           *keyring
 	companies      []string
 	receivers      map[string]*receiver // by host
@@ -70,8 +74,8 @@ const (
 func newWorld(t testing.TB, seed uint64, allowed []fault) *world {
 	random := rand.New(rand.NewPCG(seed, 0))
 	w := &world{
-		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{}, rebuilt: map[string]int64{}, changed: map[string][]store.Change{},
-		retries: &line{simqueue.New(), "retries"}, syncs: &line{simqueue.New(), "syncs"}, keys: &keyring{keys: map[string][]byte{}},
+		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{}, rebuilt: map[string]int64{}, told: map[notice.State]int{}, changed: map[string][]store.Change{},
+		retries: &line{simqueue.New(), "retries"}, syncs: &line{simqueue.New(), "syncs"}, notices: &line{simqueue.New(), "notices"}, keys: &keyring{keys: map[string][]byte{}},
 		scheduler: scheduler{random: random, wake: make(chan struct{}, 1)},
 	}
 	w.ctx, w.stop = context.WithCancel(context.Background())

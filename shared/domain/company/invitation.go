@@ -62,8 +62,9 @@ func NewInvitation(companyID, by string, in NewUser, now time.Time) (Invited, er
 }
 
 // Invite stores an invited user and the hash of the token. The user expires with the invitation, so an invitation that
-// is not accepted leaves nothing. The e-mail address gets its login in this company when the invitation is accepted. Invite returns fault.Conflict for the address of a user of this company.
-func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) error {
+// is not accepted leaves nothing. The e-mail address gets its login in this company when the invitation is accepted. Invite returns fault.Conflict for the address of a user of this company. also are further writes of
+// the same commit.
+func Invite(ctx context.Context, st store.Store, c store.Company, in Invited, also ...store.Op) error {
 	all, err := Accounts(ctx, st, in.User.Email)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) er
 	if ops, err = withCompany(ctx, c, ops, user.User{}, in.User); err != nil {
 		return err
 	}
-	return store.Fault(st.Commit(ctx, ops...), noUser)
+	return store.Fault(st.Commit(ctx, append(ops, also...)...), noUser)
 }
 
 func splitInvitation(text string) (companyID, userID, secret string, ok bool) {

@@ -16,7 +16,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{Entity: "approval"}, {Entity: "audit"}, {Entity: "certification"}, {Entity: "client"}, {Entity: "company"}, {Entity: "context"}, {Entity: "decision"},
 		{Entity: "delivery"}, {Entity: "executive"}, {Entity: "executive-action"}, {Entity: "goal"}, {Entity: "goal-explanation"}, {Entity: "goal-history"},
-		{Entity: "inbox"}, {Entity: "integration"}, {Entity: "mapping"}, {Entity: "memory"}, {Entity: "noted"}, {Entity: "policies"}, {Entity: "receipt"},
+		{Entity: "inbox"}, {Entity: "integration"}, {Entity: "mapping"}, {Entity: "memory"}, {Entity: "noted"}, {Entity: "notice-preferences"}, {Entity: "policies"}, {Entity: "receipt"},
 		{Entity: "recommendation"}, {Entity: "recovery"}, {Entity: "sso"}, {Entity: "sync"}, {Entity: "timeline"}, {Entity: "user"},
 
 		{"client-secret", secret},
@@ -27,6 +27,7 @@ func Kinds() []Kind {
 		{"invitation", secret},
 		{"key", secret},
 		{"login", secret},
+		{"notice", "holds single-use codes until they are sent; list-notices shows the rest"},
 		{"person", "holds the password of a person, who may belong to other companies too"},
 		{"reset", secret},
 		{"sso-secret", secret},
@@ -47,6 +48,9 @@ func Kinds() []Kind {
 		{"inbound-rate", technical},
 		{"halt", "repeats, for the guard, that the company is suspended"},
 		{"line", technical},
+		{"notice-box", technical},
+		{"notice-count", technical},
+		{"notice-invites", technical},
 		{"pace", technical},
 		{"parked", "belongs to the operator of the service, outside of the companies"},
 		{"refusals", technical},

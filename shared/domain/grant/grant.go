@@ -52,7 +52,7 @@ type Grant struct {
 	ExpiresAt  time.Time `json:"expiresAt"`
 
 	Family  string `json:"family"`  // digest of what all refresh tokens of the grant have in common
-	Refresh string `json:"refresh"` // digest of the rest of the newest token, which alone counts
+	Refresh string `json:"refresh"` // digest of the rest of the only one that counts
 }
 
 // Used returns the grant after a token was given at a time.

@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/connector"
+	"orgops/shared/storage/mail"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
@@ -26,6 +27,7 @@ import (
 const (
 	Retries = "retries"
 	Syncs   = "syncs"
+	Notices = "notices"
 )
 
 // Parts holds what a process has opened. A process leaves out the parts that its functions do not use.
@@ -33,6 +35,8 @@ type Parts struct {
 	Store      store.Store
 	Retries    queue.Queue // deliveries that are due later, and recoveries
 	Syncs      queue.Queue // sync runs
+	Notices    queue.Queue // what people are told
+	Mail       mail.Sender // nil: the service sends no mails
 	Vault      integration.Vault
 	DataKeys   DataKeys           // destroys companies' data keys
 	Keys       token.Keys         // signs access tokens

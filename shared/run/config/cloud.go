@@ -17,6 +17,7 @@ type Cloud struct {
 	SigningKeys   string            // ORGOPS_SIGNING_KEYS: ARN of the secret with the keys that sign tokens
 	Retries       QueueURLs         // ORGOPS_RETRIES_QUEUE, ORGOPS_RETRIES_DEAD_LETTERS
 	Syncs         QueueURLs         // ORGOPS_SYNCS_QUEUE, ORGOPS_SYNCS_DEAD_LETTERS
+	Notices       QueueURLs         // ORGOPS_NOTICES_QUEUE, ORGOPS_NOTICES_DEAD_LETTERS
 	FailedChanges string            // ORGOPS_FAILED_CHANGES: URL of the queue of the changes that Lambda discarded
 	FairQueues    bool              // ORGOPS_FAIR_QUEUES: true sends the company as the message group
 	Stack         string            // ORGOPS_STACK: name of the deployment in its metrics; default Orgops
@@ -40,6 +41,8 @@ func CloudSettings() []Setting {
 		{"ORGOPS_RETRIES_DEAD_LETTERS", "", "URL of the dead-letter queue of ORGOPS_RETRIES_QUEUE"},
 		{"ORGOPS_SYNCS_QUEUE", "", "URL of the queue of sync runs"},
 		{"ORGOPS_SYNCS_DEAD_LETTERS", "", "URL of the dead-letter queue of ORGOPS_SYNCS_QUEUE"},
+		{"ORGOPS_NOTICES_QUEUE", "", "URL of the queue of what people are told"},
+		{"ORGOPS_NOTICES_DEAD_LETTERS", "", "URL of the dead-letter queue of ORGOPS_NOTICES_QUEUE"},
 		{"ORGOPS_FAIR_QUEUES", "", "true on AWS's own SQS, so that one company's backlog does not delay the others"},
 		{"ORGOPS_FAILED_CHANGES", "", "URL of the queue of the changes that Lambda discarded, for admin stream replay"},
 		{"AWS_REGION", "", "region, such as eu-central-1"},
@@ -57,6 +60,7 @@ func ReadCloud(getenv func(string) string) (Cloud, error) {
 		PlanLimits: value("ORGOPS_PLAN_LIMITS") == "true",
 		Retries:    QueueURLs{value("ORGOPS_RETRIES_QUEUE"), value("ORGOPS_RETRIES_DEAD_LETTERS")},
 		Syncs:      QueueURLs{value("ORGOPS_SYNCS_QUEUE"), value("ORGOPS_SYNCS_DEAD_LETTERS")},
+		Notices:    QueueURLs{value("ORGOPS_NOTICES_QUEUE"), value("ORGOPS_NOTICES_DEAD_LETTERS")},
 		Stack:      cmp.Or(value("ORGOPS_STACK"), "Orgops"),
 		UsagePlans: map[string]string{}, FailedChanges: value("ORGOPS_FAILED_CHANGES"),
 		FormerKeys: list(value("ORGOPS_FORMER_WRAPPING_KEYS")),

@@ -34,6 +34,8 @@ type Config struct {
 	Egress        []netip.Prefix // ORGOPS_EGRESS: the addresses from which the process sends, as tenants see them; default none
 	Proxies       []netip.Prefix // ORGOPS_TRUSTED_PROXIES: networks of the proxies in front whose headers tell the client's address
 	RootCAs       *x509.CertPool // ORGOPS_CA_FILE: the authorities that outgoing connections trust; nil: the system's
+	SMTP          string         // ORGOPS_SMTP_URL: the mail host; default none
+	MailFrom      string         // ORGOPS_MAIL_FROM: the address that mails come from; default none
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
@@ -54,6 +56,8 @@ func Settings() []Setting {
 		{"ORGOPS_EGRESS", "", "addresses or networks, comma separated, from which webhooks and syncs leave, if they are fixed; users see them in order to allow them"},
 		{"ORGOPS_TRUSTED_PROXIES", "", "addresses or networks, comma separated, of the proxies in front whose Forwarded and X-Forwarded-For headers tell the client's address; if unset, the headers are ignored"},
 		{"ORGOPS_CA_FILE", "", "PEM file with certificate authorities that endpoints, sources and identity providers may use, in addition to the system's"},
+		{"ORGOPS_SMTP_URL", "", "host that takes mails, such as smtp://user:password@mail.example.com:587 (STARTTLS is needed) or smtps:// (TLS from the first byte); a host on this machine may do without TLS; unset: mails are kept in the folder mails of ORGOPS_DATA"},
+		{"ORGOPS_MAIL_FROM", "", "address that mails come from, such as Orgops <orgops@example.com>; needed with ORGOPS_SMTP_URL"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
@@ -94,7 +98,7 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	c := Config{
 		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), FormerIssuer: value("ORGOPS_FORMER_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
-		CPUProfile: value("ORGOPS_CPUPROFILE"),
+		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"),
 	}
 	if c.Issuer == "" {
 		c.Issuer = issuerAt(c.Addr)

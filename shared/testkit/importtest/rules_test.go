@@ -64,9 +64,11 @@ var homes = []home{
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/storage/store/dynamostore"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."}, []string{"shared/storage/store/dynamostream"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/storage/queue/sqsqueue"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/sesv2/..."}, []string{"shared/storage/mail/sesmail"}, "a driver's client"},
+	{[]string{"github.com/wneessen/..."}, []string{"shared/storage/mail/..."}, "mails are written and sent in one place"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/config/..."}, nil, "loading files and profiles costs each cold start milliseconds: see awsclient"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
-		[]string{"shared/base/awsclient", "shared/storage/store/dynamostore", "shared/storage/store/dynamostream", "shared/storage/queue/sqsqueue", "shared/storage/vault/...", "shared/identity/token/...", "shared/run/cloud/...", "functions/*/lambda", "shared/testkit/awstest", "shared/identity/usagekey/gatewaykeys", "local/process/preflight", "local/command/account"},
+		[]string{"shared/base/awsclient", "shared/storage/store/dynamostore", "shared/storage/store/dynamostream", "shared/storage/queue/sqsqueue", "shared/storage/mail/sesmail", "shared/storage/vault/...", "shared/identity/token/...", "shared/run/cloud/...", "functions/*/lambda", "shared/testkit/awstest", "shared/identity/usagekey/gatewaykeys", "local/process/preflight", "local/command/account"},
 		"domain packages know nothing of AWS"},
 	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/storage/vault/kmsvault", "shared/testkit/awstest"}, "keys are wrapped in one place"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/secretsmanager/..."}, []string{"shared/identity/token/tokensecret", "shared/testkit/awstest"}, "the token keys are the only secret"},
@@ -86,6 +88,7 @@ var homes = []home{
 	{[]string{"orgops/shared/storage/store/dynamostore", "orgops/shared/storage/queue/sqsqueue"},
 		[]string{"local/...", "functions/*/lambda", "shared/run/cloud/...", "shared/run/lambda/...", "shared/storage/store/dynamostream"},
 		"drivers are chosen where the process is composed"},
+	{[]string{"orgops/shared/storage/mail/smtpmail", "orgops/shared/storage/mail/sesmail"}, []string{"local/...", "shared/run/cloud/..."}, "drivers are chosen where the process is composed"},
 	{[]string{"orgops/shared/storage/store/dynamostream"}, []string{"local/..."}, "a Lambda receives the stream's records and links no stream client"},
 
 	{[]string{"net/http", "net/http/..."}, []string{

@@ -47,7 +47,8 @@ func BenchmarkColdStart(b *testing.B) {
 	b.Cleanup(cloud.Close)
 	environment := append(functionEnvironment("cold"), "AWS_ENDPOINT_URL="+cloud.URL,
 		"ORGOPS_RETRIES_QUEUE="+cloud.URL+"/1/retries", "ORGOPS_RETRIES_DEAD_LETTERS="+cloud.URL+"/1/dead",
-		"ORGOPS_SYNCS_QUEUE="+cloud.URL+"/1/syncs", "ORGOPS_SYNCS_DEAD_LETTERS="+cloud.URL+"/1/dead")
+		"ORGOPS_SYNCS_QUEUE="+cloud.URL+"/1/syncs", "ORGOPS_SYNCS_DEAD_LETTERS="+cloud.URL+"/1/dead",
+		"ORGOPS_NOTICES_QUEUE="+cloud.URL+"/1/notices", "ORGOPS_NOTICES_DEAD_LETTERS="+cloud.URL+"/1/dead")
 	seen := map[string][]start{}
 	for b.Loop() {
 		for _, name := range names {

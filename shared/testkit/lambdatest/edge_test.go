@@ -66,7 +66,7 @@ func TestFunctions_MissingSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, secretText(t)).withQueues(t)
 	for function, missing := range map[string]string{
-		"projector": "ORGOPS_TABLE", "dispatcher": "ORGOPS_RETRIES_QUEUE", "retrier": "ORGOPS_RETRIES_QUEUE", "syncer": "ORGOPS_SYNCS_QUEUE",
+		"projector": "ORGOPS_TABLE", "dispatcher": "ORGOPS_RETRIES_QUEUE", "retrier": "ORGOPS_RETRIES_QUEUE", "syncer": "ORGOPS_SYNCS_QUEUE", "notifier": "ORGOPS_NOTICES_QUEUE",
 		"ticker": "ORGOPS_TABLE", "provisioner": "ORGOPS_TABLE", "rotator": "ORGOPS_TOKEN_KEYS",
 	} {
 		f := w.start(t, function, missing+"=")

@@ -126,7 +126,7 @@ func TestDispatcher(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "").withQueues(t)
-	for function, q := range map[string]queue.Queue{"retrier": w.retries, "syncer": w.syncs} {
+	for function, q := range map[string]queue.Queue{"retrier": w.retries, "syncer": w.syncs, "notifier": w.notices} {
 		t.Run(function, func(t *testing.T) {
 			job := sample(t, function+"/job")
 			f := w.start(t, function)

@@ -70,6 +70,7 @@ type world struct {
 	plan               string          // id of the usage plan "free"
 	main               *dynamostore.Store
 	retries, syncs     queue.Queue
+	notices            queue.Queue
 	environment        []string
 }
 
@@ -131,7 +132,7 @@ func (w *world) withQueues(t *testing.T) *world {
 		return sqsqueue.New(access, sqsqueue.Options{URL: url, Dead: dead})
 	}
 	w.environment = append(w.environment, "AWS_ENDPOINT_URL_SQS="+*access.BaseEndpoint("SQS"))
-	w.retries, w.syncs = open("retries"), open("syncs")
+	w.retries, w.syncs, w.notices = open("retries"), open("syncs"), open("notices")
 	return w
 }
 

@@ -43,6 +43,7 @@ type Harness struct {
 	Store   *sqlitestore.Store
 	Retries *sqlitequeue.Queue
 	Syncs   *sqlitequeue.Queue
+	Notices *sqlitequeue.Queue
 	Vault   integration.Vault
 	Client  *outbound.Client
 	Engine  policy.Engine // of the harness's couriers; permits everything unless the test replaces it
@@ -71,6 +72,8 @@ func New(t testing.TB, consumers ...string) *Harness {
 	h.Retries, err = sqlitequeue.Open(ctx, db, "retries", queues)
 	errtest.Must(t, err)
 	h.Syncs, err = sqlitequeue.Open(ctx, db, "syncs", queues)
+	errtest.Must(t, err)
+	h.Notices, err = sqlitequeue.Open(ctx, db, "notices", queues)
 	errtest.Must(t, err)
 	wrapper, err := vault.OpenFileKey(filepath.Join(folder, "vault.key"))
 	errtest.Must(t, err)

@@ -19,6 +19,11 @@ func AddRetries(c *cloud.Cloud, p *boot.Parts) {
 // AddSyncs adds the queue of syncs to a function's parts, after the table.
 func AddSyncs(c *cloud.Cloud, p *boot.Parts) { p.Syncs = Timed(c, Syncs(c), p.Store, boot.Syncs) }
 
+// AddNotices adds the queue of what people are told to a function's parts, after the table.
+func AddNotices(c *cloud.Cloud, p *boot.Parts) {
+	p.Notices = Timed(c, Notices(c), p.Store, boot.Notices)
+}
+
 // Timed returns a queue that keeps the messages for which SQS is no place as timers.
 func Timed(c *cloud.Cloud, q *sqsqueue.Queue, main store.Store, name string) queue.Queue {
 	return timerqueue.Queue{Queue: q, Store: main, Name: name, Now: c.Now}
@@ -31,6 +36,11 @@ func Retries(c *cloud.Cloud) *sqsqueue.Queue {
 
 // Syncs opens the queue of sync runs.
 func Syncs(c *cloud.Cloud) *sqsqueue.Queue { return open(c, "ORGOPS_SYNCS_QUEUE", c.Settings.Syncs) }
+
+// Notices opens the queue of what people are told.
+func Notices(c *cloud.Cloud) *sqsqueue.Queue {
+	return open(c, "ORGOPS_NOTICES_QUEUE", c.Settings.Notices)
+}
 
 func open(c *cloud.Cloud, name string, urls config.QueueURLs) *sqsqueue.Queue {
 	return sqsqueue.New(c.Access, sqsqueue.Options{

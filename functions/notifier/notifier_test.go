@@ -1,0 +1,468 @@
+package notifier_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/notifier"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/mail"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
+)
+
+// post is a mail host that keeps what it takes, and fails as told.
+type post struct {
+	mu    sync.Mutex
+	taken []mail.Message
+	fails []error // of the next mails, after they were taken if lost
+	lost  bool
+}
+
+func (p *post) Send(_ context.Context, m mail.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.fails) > 0 {
+		err := p.fails[0]
+		p.fails = p.fails[1:]
+		if p.lost {
+			p.taken = append(p.taken, m)
+		}
+		return err
+	}
+	p.taken = append(p.taken, m)
+	return nil
+}
+
+// desk is a notifier with one company.
+type desk struct {
+	*worktest.Harness
+	notifier *notifier.Notifier
+	post     *post
+	company  store.Company
+}
+
+func setup(t *testing.T) *desk {
+	t.Helper()
+	h := worktest.New(t)
+	d := &desk{Harness: h, post: &post{}, company: store.For(h.Store, "acme")}
+	d.notifier = &notifier.Notifier{
+		Store: h.Store, Queue: h.Notices, Vault: h.Vault, Sender: d.post, Base: "https://orgops.test", Logger: slog.New(slog.DiscardHandler), Now: h.Clock.Now,
+	}
+	errtest.Must(t, d.company.Commit(t.Context(), d.company.Create(company.Key, company.Entity, company.Company{Name: "Acme", Plan: "pro"})))
+	d.join("ada", user.Founder)
+	return d
+}
+
+// join adds a user, whose address is the id at acme.test.
+func (d *desk) join(id string, role user.Role) {
+	d.T.Helper()
+	u := user.User{ID: id, Email: id + "@acme.test", Role: role, State: user.Active, CreatedAt: d.Clock.Now().Add(-time.Hour)}
+	errtest.Must(d.T, d.company.Commit(d.T.Context(), d.company.Create(user.Key(id), user.Entity, u)))
+}
+
+// prefer stores a user's preferences.
+func (d *desk) prefer(id string, edit func(*notice.Preferences)) {
+	d.T.Helper()
+	p := notice.Defaults()
+	edit(&p)
+	errtest.Must(d.T, d.company.Commit(d.T.Context(), p.Save(d.company, id, 0)))
+}
+
+// do does a job until it asks for no other time. The clock goes on to each time that it asks for.
+func (d *desk) do(j notice.Job) {
+	d.T.Helper()
+	for range 50 {
+		due, err := d.once(j)
+		errtest.Must(d.T, err)
+		if due.IsZero() {
+			return
+		}
+		d.Clock.Set(due)
+	}
+	d.T.Fatalf("job %+v does not end", j)
+}
+
+func (d *desk) once(j notice.Job) (time.Time, error) {
+	d.T.Helper()
+	j.Company = d.company.ID()
+	body, err := json.Marshal(j)
+	errtest.Must(d.T, err)
+	return d.notifier.Handle(d.T.Context(), queue.Received{Message: queue.Message{Body: body}})
+}
+
+// tell does a matter and then sends all notices that are due, in their order.
+func (d *desk) tell(m notice.Matter) {
+	d.T.Helper()
+	d.do(notice.Job{Matter: &m})
+	d.sendAll()
+}
+
+func (d *desk) sendAll() {
+	d.T.Helper()
+	for _, n := range d.notices() {
+		if n.State == notice.Waiting && !n.DueAt.After(d.Clock.Now()) {
+			_, err := d.once(notice.Job{Notice: n.ID})
+			errtest.Must(d.T, err)
+		}
+	}
+}
+
+func (d *desk) notices() (all []notice.Stored) {
+	d.T.Helper()
+	for item, err := range d.company.Items(d.T.Context(), store.Query{Prefix: notice.Prefix}) {
+		errtest.Must(d.T, err)
+		var n notice.Stored
+		errtest.Must(d.T, item.Decode(&n))
+		all = append(all, n)
+	}
+	return all
+}
+
+// sent lists the mails as "to: subject".
+func (d *desk) sent() (all []string) {
+	for _, m := range d.post.taken {
+		all = append(all, strings.TrimSuffix(m.To, "@acme.test")+": "+m.Subject)
+	}
+	return all
+}
+
+func (d *desk) want(want ...string) {
+	d.T.Helper()
+	if diff := cmp.Diff(want, d.sent()); diff != "" {
+		d.T.Errorf("mails differ (-want +got):\n%s", diff)
+	}
+}
+
+// states lists the notices as "name user state".
+func (d *desk) states(want ...string) {
+	d.T.Helper()
+	var got []string
+	for _, n := range d.notices() {
+		got = append(got, fmt.Sprintf("%s %s %s %s", n.Name, n.UserID, n.State, n.Reason))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.T.Errorf("notices differ (-want +got):\n%s", diff)
+	}
+}
+
+func (d *desk) alert(about string, level int) notice.Matter {
+	return notice.Matter{
+		Kind: notice.Alert, Name: "endpoint-disabled", About: about, Level: level, Subject: about + " stopped", Why: "You may repair it.", To: notice.Deciders(),
+		At: d.Clock.Now(), Content: notice.Content{Paragraphs: []string{"It stopped."}},
+	}
+}
+
+// approval stores an approval that was asked for now, by a user or by "".
+func (d *desk) approval(title, by string) approval.Approval {
+	d.T.Helper()
+	asks := timeline.Reference{Type: "integration", ID: "github"}
+	if by != "" {
+		asks = timeline.Reference{Type: user.Entity, ID: by}
+	}
+	a := approval.New(policy.Decision{ID: title, At: d.Clock.Now(), Action: "goal.update", Principal: asks, ActionDigest: title}, json.RawMessage(`{}`), title, asks)
+	errtest.Must(d.T, d.company.Commit(d.T.Context(), a.Request(d.company, 0)...))
+	return a
+}
+
+func TestTell(t *testing.T) {
+	t.Parallel()
+	t.Run("all whom it concerns, once", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.join("bob", user.Operator)
+		d.join("eve", user.Member)
+		d.tell(d.alert("webhook", 1))
+		d.tell(d.alert("webhook", 1))
+		d.want("ada: webhook stopped", "bob: webhook stopped")
+		m := d.post.taken[0]
+		if m.FromName != "Acme" {
+			t.Errorf("sender = %s, want the company", m.FromName)
+		}
+		if m.Thread == "" {
+			t.Error("the mail of an alert belongs to no conversation")
+		}
+	})
+	t.Run("again when it is worse or on the next day", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for _, level := range []int{1, 1, 2, 1} {
+			d.Clock.Advance(time.Minute)
+			d.tell(d.alert("webhook", level))
+		}
+		d.want("ada: webhook stopped", "ada: webhook stopped")
+		d.Clock.Advance(24 * time.Hour)
+		d.tell(d.alert("webhook", 1))
+		d.want("ada: webhook stopped", "ada: webhook stopped", "ada: webhook stopped")
+	})
+	t.Run("not who wants none", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.prefer("ada", func(p *notice.Preferences) { p.Channels.Alert = nil })
+		d.tell(d.alert("webhook", 1))
+		d.states()
+	})
+	t.Run("quiet hours delay", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.Clock.Set(time.Date(2126, 3, 2, 22, 30, 0, 0, time.UTC))
+		d.prefer("ada", func(p *notice.Preferences) { p.Quiet = &notice.Quiet{From: "22:00", To: "07:00"} })
+		d.tell(d.alert("webhook", 1))
+		d.want()
+		d.do(notice.Job{Notice: d.notices()[0].ID})
+		d.want("ada: webhook stopped")
+		if got := d.Clock.Now().Format("15:04"); got != "07:00" {
+			t.Errorf("sent at %s, want at the end of the quiet hours", got)
+		}
+	})
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	t.Run("reminded, then every founder", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.join("bob", user.Founder)
+		d.join("kim", user.Operator)
+		d.prefer("bob", func(p *notice.Preferences) {
+			p.Channels.Approval = nil
+			p.Quiet = &notice.Quiet{From: "00:00", To: "23:59"}
+		})
+		a := d.approval("Ship", "ada")
+		d.tell(notice.Asked(a, 0))
+		d.want(`kim: Approval asked: goal.update "Ship"`)
+		d.Clock.Advance(6 * time.Hour)
+		d.do(notice.Job{Approval: a.ID, Step: 1})
+		d.sendAll()
+		d.Clock.Advance(12 * time.Hour)
+		d.do(notice.Job{Approval: a.ID, Step: 2})
+		d.sendAll()
+		d.want(`kim: Approval asked: goal.update "Ship"`, `kim: Approval still waits: goal.update "Ship"`, `bob: Approval still waits: goal.update "Ship"`)
+	})
+	t.Run("not once it is decided", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		a := d.approval("Ship", "")
+		d.do(notice.Job{Matter: new(notice.Asked(a, 0))})
+		ops, err := a.End(approval.Rejected, approval.Answer{At: d.Clock.Now()}).Settle(t.Context(), d.company, 1)
+		errtest.Must(t, err)
+		errtest.Must(t, d.company.Commit(t.Context(), ops...))
+		d.sendAll()
+		d.do(notice.Job{Approval: a.ID, Step: 1})
+		d.want()
+		d.states("approval-requested ada omitted it was decided meanwhile")
+	})
+	t.Run("nobody may decide", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.tell(notice.Asked(d.approval("Ship", "ada"), 0))
+		d.want("ada: No one may approve: goal.update")
+	})
+}
+
+func TestSend_Limits(t *testing.T) {
+	t.Parallel()
+	t.Run("ten an hour, the rest in one", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for n := range 14 {
+			d.tell(d.alert(fmt.Sprintf("webhook-%02d", n), 1))
+		}
+		if got := len(d.post.taken); got != notice.PerHour {
+			t.Fatalf("mails within the hour = %d, want %d", got, notice.PerHour)
+		}
+		d.Clock.Advance(time.Hour)
+		d.sendAll()
+		d.sendAll()
+		if got := d.sent()[notice.PerHour:]; !slices.Equal(got, []string{"ada: 4 notices"}) {
+			t.Fatalf("mails after the hour = %v, want one of 4 notices", got)
+		}
+		last := d.post.taken[notice.PerHour]
+		for _, want := range []string{"webhook-10 stopped", "webhook-13 stopped"} {
+			for _, text := range []string{last.Text, last.HTML} {
+				if !strings.Contains(text, want) {
+					t.Errorf("the mail lacks %q:\n%s", want, text)
+				}
+			}
+		}
+		for _, n := range d.notices() {
+			if n.State != notice.Sent {
+				t.Errorf("notice %s is %s, want sent", n.About, n.State)
+			}
+		}
+	})
+	t.Run("a month", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		used := notice.Count{Mails: notice.Monthly("pro")}
+		errtest.Must(t, d.company.Commit(t.Context(), used.Save(d.company, 0, d.Clock.Now())))
+		d.tell(d.alert("webhook", 1))
+		d.states("endpoint-disabled ada omitted the company has used up the mails of the month")
+	})
+	t.Run("invitations of a day to one address", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for n := range 4 {
+			d.Clock.Advance(time.Minute)
+			d.invite(fmt.Sprintf("eve%d", n), "eve@acme.test")
+		}
+		d.sendAll()
+		d.want("eve: Invitation to Acme", "eve: Invitation to Acme", "eve: Invitation to Acme")
+	})
+}
+
+// invite stores an invited user with the notice that brings the code "secret-<id>".
+func (d *desk) invite(id, email string) {
+	d.T.Helper()
+	until := d.Clock.Now().Add(24 * time.Hour)
+	u := user.User{ID: id, Email: email, Role: user.Member, State: user.Invited, CreatedAt: d.Clock.Now(), InvitedUntil: &until}
+	n := notice.Invited(u, "Acme")
+	var err error
+	n.Code, err = d.Vault.Seal(d.T.Context(), d.company.ID(), notice.CodeLabel(n.ID), []byte("secret-"+id))
+	errtest.Must(d.T, err)
+	errtest.Must(d.T, d.company.Commit(d.T.Context(), append(n.Create(d.company), d.company.Create(user.Key(id), user.Entity, u).Until(until))...))
+}
+
+// The code reaches the invited person, and nothing that is kept holds it.
+func TestSend_Code(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.invite("eve", "eve@acme.test")
+	d.sendAll()
+	if len(d.post.taken) != 1 {
+		t.Fatalf("mails = %v, want one", d.sent())
+	}
+	m := d.post.taken[0]
+	for _, text := range []string{m.Text, m.HTML} {
+		if !strings.Contains(text, "secret-eve") {
+			t.Errorf("the mail lacks the code:\n%s", text)
+		}
+		for _, not := range []string{"#/invitation/", "=secret-eve"} {
+			if strings.Contains(text, not) {
+				t.Errorf("a link holds the code:\n%s", text)
+			}
+		}
+	}
+	item, err := d.company.Get(t.Context(), notice.Key(d.notices()[0].ID), nil)
+	errtest.Must(t, err)
+	for _, not := range []string{"secret-eve", `"code":`} {
+		if strings.Contains(string(item.Body), not) {
+			t.Errorf("the stored notice keeps the code: %s", item.Body)
+		}
+	}
+}
+
+// A worker that is lost after the host took the mail sends it once more, under the same Message-ID, and not sooner than the claim ends.
+func TestSend_Lost(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.do(notice.Job{Matter: new(d.alert("webhook", 1))})
+	job := notice.Job{Notice: d.notices()[0].ID}
+	d.post.fails, d.post.lost = []error{errors.New("connection lost")}, true
+	broken := *d.notifier
+	broken.Store = unsaved{d.Store}
+	whole := d.notifier
+	d.notifier = &broken
+	if _, err := d.once(job); err == nil {
+		t.Fatal("a worker whose write fails reports no error")
+	}
+	d.notifier = whole
+	due, err := d.once(job)
+	errtest.Must(t, err)
+	if want := d.Clock.Now().Add(notice.ClaimTime); !due.Equal(want) {
+		t.Errorf("due = %s, want %s, when the claim ends", due, want)
+	}
+	d.do(job)
+	if a, b := d.post.taken[0].ID, d.post.taken[len(d.post.taken)-1].ID; a != b {
+		t.Errorf("ids of the mails = %s and %s, want one id", a, b)
+	}
+	d.do(job)
+	d.want("ada: webhook stopped", "ada: webhook stopped")
+}
+
+// unsaved fails the writes of a notice that was claimed, as a process that is killed does.
+type unsaved struct{ store.Store }
+
+func (s unsaved) Commit(ctx context.Context, ops ...store.Op) error {
+	if len(ops) == 1 && ops[0].Entity == notice.Entity {
+		return store.ErrUnavailable
+	}
+	return s.Store.Commit(ctx, ops...)
+}
+
+func TestSend_Failures(t *testing.T) {
+	t.Parallel()
+	t.Run("tried again", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.post.fails = []error{errors.New("451"), errors.New("451")}
+		d.do(notice.Job{Matter: new(d.alert("webhook", 1))})
+		d.do(notice.Job{Notice: d.notices()[0].ID})
+		d.want("ada: webhook stopped")
+		if n := d.notices()[0]; n.Attempts != 3 {
+			t.Errorf("attempts = %d, want 3", n.Attempts)
+		}
+		d.states("endpoint-disabled ada sent ")
+	})
+	t.Run("no mailbox", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.post.fails = []error{&mail.RefusedError{Code: 550, Enhanced: "5.1.1"}}
+		d.tell(d.alert("webhook", 1))
+		d.Clock.Advance(time.Minute)
+		d.tell(d.alert("other", 1))
+		d.want()
+		d.states("endpoint-disabled ada failed the mail was refused for good: 550 5.1.1", "endpoint-disabled ada omitted the person's address refuses mails")
+		u, _, err := company.GetUser(t.Context(), d.company, "ada")
+		errtest.Must(t, err)
+		if u.MailRefusedAt == nil {
+			t.Error("the user does not show that mails are refused")
+		}
+	})
+	t.Run("no settings", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.notifier.Sender = nil
+		d.tell(d.alert("webhook", 1))
+		d.states("endpoint-disabled ada omitted the service has no mail settings")
+	})
+}
+
+// Hostile titles reach no header and no markup.
+func TestSend_Hostile(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	title := "Ship\r\nBcc: eve@evil.test <script>alert(1)</script> \u202Egnp.exe https://аррӏе.com/ www.evil.test"
+	d.tell(notice.Asked(d.approval(title, ""), 0))
+	if len(d.post.taken) != 1 {
+		t.Fatalf("mails = %v, want one", d.sent())
+	}
+	m := d.post.taken[0]
+	for _, not := range []string{"\r", "\n", "\u202E", "evil.test", "аррӏе"} {
+		if strings.Contains(m.Subject, not) {
+			t.Errorf("subject %q has %q", m.Subject, not)
+		}
+	}
+	for _, not := range []string{"<script>", "\u202E", "evil.test", "аррӏе"} {
+		if strings.Contains(m.HTML, not) {
+			t.Errorf("the HTML has %q:\n%s", not, m.HTML)
+		}
+	}
+}

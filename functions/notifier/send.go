@@ -1,0 +1,294 @@
+package notifier
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/mail"
+	"orgops/shared/storage/store"
+)
+
+// sending holds a notice on its way, with what decides about it.
+type sending struct {
+	*Notifier
+	company store.Company
+	now     time.Time
+
+	notice  notice.Stored
+	version int64
+	joined  []joined // notices that go in the same mail
+
+	person     user.User
+	at         int64 // version of the person
+	box        notice.Box
+	boxAt      int64
+	count      notice.Count
+	countAt    int64
+	invites    notice.Invites
+	invitesAt  int64
+	firm       company.Company
+	preference notice.Preferences
+}
+
+// joined holds a notice that goes with another one's mail.
+type joined struct {
+	notice.Stored
+	version int64
+}
+
+// send sends a notice that is due. due tells when to look at it again; zero means never.
+func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due time.Time, err error) {
+	s := &sending{Notifier: n, company: c, now: n.Now().UTC()}
+	item, err := c.Get(ctx, notice.Key(id), &s.notice)
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if s.version = item.Version; err != nil || s.notice.State != notice.Waiting || s.notice.JoinedTo != "" {
+		return time.Time{}, err
+	}
+	if claimed := s.notice.ClaimedAt.Add(notice.ClaimTime); !s.notice.ClaimedAt.IsZero() && claimed.After(s.now) {
+		return claimed, nil // another worker is at it, or was lost
+	}
+	if s.notice.DueAt.After(s.now) {
+		return s.notice.DueAt, nil
+	}
+	if err := s.load(ctx); err != nil {
+		return time.Time{}, err
+	}
+	why, err := s.needless(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if why != "" {
+		s.notice.End(notice.Omitted, why)
+		return time.Time{}, s.company.Commit(ctx, s.notice.Replace(c, s.version))
+	}
+	if s.notice.Name == notice.Invitation && s.notice.Attempts == 0 && !s.invites.Add(s.person.Email) {
+		s.notice.End(notice.Omitted, "too many invitations were mailed today; give the person the token by another way")
+		return time.Time{}, s.company.Commit(ctx, s.notice.Replace(c, s.version))
+	}
+	if free := s.box.Free(s.now); free.After(s.now) && !s.notice.Hurries() {
+		return free, s.delay(ctx, free)
+	}
+	if err := s.claim(ctx); err != nil {
+		return time.Time{}, err
+	}
+	return s.attempt(ctx)
+}
+
+// load reads what decides about the notice.
+func (s *sending) load(ctx context.Context) (err error) {
+	c, userID := s.company, s.notice.UserID
+	person, err := c.Get(ctx, user.Key(userID), &s.person)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	s.at = person.Version
+	if s.box, s.boxAt, err = s.Notifier.box(ctx, c, userID); err != nil {
+		return err
+	}
+	count, err := c.Get(ctx, notice.CountKey(s.now), &s.count)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	s.countAt = count.Version
+	if s.notice.Name == notice.Invitation {
+		invites, err := c.Get(ctx, notice.InvitesKey(s.now), &s.invites)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		s.invitesAt = invites.Version
+	}
+	if s.preference, _, err = notice.LoadPreferences(ctx, c, userID); err != nil {
+		return err
+	}
+	if s.firm, _, err = company.Get(ctx, c); fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// needless says why the notice is not sent, "" if it is.
+func (s *sending) needless(ctx context.Context) (why string, err error) {
+	n := s.notice
+	switch {
+	case s.Sender == nil:
+		return "the service has no mail settings", nil
+	case s.at == 0:
+		return "the person has left", nil
+	case s.person.State == user.Disabled:
+		return "the person is disabled", nil
+	case s.person.State == user.Invited && n.Name != notice.Invitation:
+		return "the person has not accepted the invitation", nil
+	case s.person.MailRefusedAt != nil:
+		return "the person's address refuses mails", nil
+	case !n.Until.IsZero() && !s.now.Before(n.Until):
+		return "it came too late", nil
+	case !n.Hurries() && !s.preference.Wants(n.Kind, notice.Mail):
+		return "the person no longer wants it", nil
+	case n.Kind != notice.Security && s.count.Mails >= notice.Monthly(s.firm.Plan):
+		return "the company has used up the mails of the month", nil
+	}
+	if approvalID, ok := strings.CutPrefix(n.About, approval.Entity+":"); ok && n.Kind == notice.Approval {
+		_, waits, err := s.waiting(ctx, s.company, approvalID)
+		if err != nil || !waits {
+			return "it was decided meanwhile", err
+		}
+	}
+	return "", nil
+}
+
+// delay keeps the notice for the end of the person's hour, when it goes with the others that wait.
+func (s *sending) delay(ctx context.Context, free time.Time) error {
+	s.box.Delay(s.notice.ID)
+	s.notice.DueAt, s.notice.Reason = free.UTC(), "the person got ten mails within an hour; the rest comes in one"
+	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version), s.box.Save(s.company, s.notice.UserID, s.boxAt))
+}
+
+// maxJoined limits the notices in one mail.
+const maxJoined = 50
+
+// claim notes that this worker sends the notice, and those that wait with it. A second worker conflicts.
+func (s *sending) claim(ctx context.Context) error {
+	c := s.company
+	if s.notice.Attempts == 0 && !s.notice.Hurries() {
+		s.gather()
+	}
+	if err := s.loadJoined(ctx); err != nil {
+		return err
+	}
+	s.notice.Attempts++
+	s.notice.ClaimedAt, s.notice.Reason = s.now, ""
+	s.box.Sent = append(s.box.Sent, s.now)
+	s.count.Mails++
+	ops := []store.Op{s.notice.Replace(c, s.version), s.box.Save(c, s.notice.UserID, s.boxAt), s.count.Save(c, s.countAt, s.now)}
+	if s.notice.Name == notice.Invitation && s.notice.Attempts == 1 {
+		ops = append(ops, s.invites.Save(c, s.invitesAt, s.now))
+	}
+	for i := range s.joined {
+		j := &s.joined[i]
+		j.JoinedTo = s.notice.ID
+		ops = append(ops, j.Replace(c, j.version))
+		j.version++
+	}
+	s.version++
+	return c.Commit(ctx, ops...)
+}
+
+// gather joins the other notices that wait for the end of the person's hour.
+func (s *sending) gather() {
+	rest := s.box.Delayed[:0:0]
+	for _, id := range s.box.Delayed {
+		switch {
+		case id == s.notice.ID:
+		case len(s.notice.Joined) < maxJoined:
+			s.notice.Joined = append(s.notice.Joined, id)
+		default:
+			rest = append(rest, id)
+		}
+	}
+	s.box.Delayed = rest
+}
+
+// loadJoined reads the notices that go in the same mail. Those that have ended meanwhile stay out.
+func (s *sending) loadJoined(ctx context.Context) error {
+	for _, id := range s.notice.Joined {
+		var j joined
+		item, err := s.company.Get(ctx, notice.Key(id), &j.Stored)
+		if errors.Is(err, store.ErrNotFound) || err == nil && j.State != notice.Waiting {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		j.version = item.Version
+		s.joined = append(s.joined, j)
+	}
+	return nil
+}
+
+// attempt sends the mail and stores what became of it.
+func (s *sending) attempt(ctx context.Context) (due time.Time, err error) {
+	m, kept, err := s.write(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	sendErr := s.Sender.Send(ctx, m)
+	ctx = context.WithoutCancel(ctx) // what was sent is noted, also when the process ends
+	var refused *mail.RefusedError
+	switch {
+	case sendErr == nil:
+		s.end(notice.Sent, "")
+		s.notice.SentAt, s.notice.Text = s.Now().UTC(), kept
+	case errors.As(sendErr, &refused):
+		s.end(notice.Failed, refused.Error())
+		if refused.BadAddress() {
+			if err := s.block(ctx); err != nil {
+				return time.Time{}, err
+			}
+		}
+	case s.notice.Attempts >= maxAttempts:
+		s.end(notice.Failed, "the mail host did not take it, in twelve tries")
+	default:
+		s.Logger.WarnContext(ctx, "mail not sent; it is tried again", "company", s.company.ID(), "notice", s.notice.ID, "error", sendErr)
+		s.notice.ClaimedAt, s.notice.Reason = time.Time{}, "the mail host did not take it; it is tried again"
+		s.notice.DueAt = s.Now().UTC().Add(backoff(s.notice.Attempts))
+		due = s.notice.DueAt
+	}
+	return due, s.save(ctx)
+}
+
+// Tries of one mail. They take about 20 hours.
+const (
+	maxAttempts = 12
+	maxBackoff  = 4 * time.Hour
+)
+
+func backoff(attempts int) time.Duration {
+	return min(time.Minute<<min(max(attempts-1, 0), 20), maxBackoff)
+}
+
+// end ends the notice, and those that went with it.
+func (s *sending) end(state notice.State, reason string) {
+	s.notice.End(state, reason)
+	for i := range s.joined {
+		j := &s.joined[i]
+		j.End(state, reason)
+		if state == notice.Sent {
+			j.Reason, j.SentAt = "in one mail with others", s.Now().UTC()
+		}
+	}
+}
+
+// save stores the outcome. The notices that go with another one's mail are stored when that ends.
+func (s *sending) save(ctx context.Context) error {
+	ops := []store.Op{s.notice.Replace(s.company, s.version)}
+	if s.notice.State != notice.Waiting {
+		for _, j := range s.joined {
+			ops = append(ops, j.Replace(s.company, j.version))
+		}
+	}
+	return s.company.Commit(ctx, ops...)
+}
+
+// block notes that mails do not reach the person's address. A new address, or a founder who clears the note, ends that.
+func (s *sending) block(ctx context.Context) error {
+	now := s.Now().UTC().Truncate(time.Millisecond)
+	s.person.MailRefusedAt = &now
+	op := s.company.Replace(user.Key(s.person.ID), user.Entity, s.at, s.person).Quietly()
+	if s.person.InvitedUntil != nil {
+		op = op.Until(*s.person.InvitedUntil)
+	}
+	err := s.company.Commit(ctx, op)
+	if errors.Is(err, store.ErrConflict) { // the next mail finds it out
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package notifier
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+)
+
+// tell stores a notice of a matter for each person whom it concerns. A repeat stores nothing more.
+func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) error {
+	if !m.Until.IsZero() && !n.Now().Before(m.Until) {
+		return nil
+	}
+	concerned, err := n.concerned(ctx, c, m)
+	if err != nil {
+		return err
+	}
+	if len(concerned) == 0 && m.Name == "approval-requested" {
+		return n.undecidable(ctx, c, strings.TrimPrefix(m.About, approval.Entity+":"))
+	}
+	for _, u := range concerned {
+		if err := n.tellOne(ctx, c, m, u.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concerned lists the users of a company whom a matter concerns.
+func (n *Notifier) concerned(ctx context.Context, c store.Company, m notice.Matter) (all []user.User, err error) {
+	for item, err := range c.Items(ctx, store.Query{Prefix: user.Prefix}) {
+		if err != nil {
+			return nil, err
+		}
+		var u user.User
+		if err := item.Decode(&u); err != nil {
+			return nil, err
+		}
+		if m.Concerns(u) {
+			all = append(all, u)
+		}
+	}
+	return all, nil
+}
+
+// undecidable tells the founders that nobody may decide on an approval.
+func (n *Notifier) undecidable(ctx context.Context, c store.Company, approvalID string) error {
+	a, waits, err := n.waiting(ctx, c, approvalID)
+	if err != nil || !waits {
+		return err
+	}
+	return n.tell(ctx, c, notice.Undecidable(a))
+}
+
+// tries limits how often a write is planned again after another worker has changed the person's box.
+const tries = 5
+
+// tellOne stores the notice of a matter for one person, who has not been told, or not that it is so bad.
+func (n *Notifier) tellOne(ctx context.Context, c store.Company, m notice.Matter, userID string) error {
+	p, _, err := notice.LoadPreferences(ctx, c, userID)
+	if err != nil || !m.Always && !p.Wants(m.Kind, notice.Mail) {
+		return err
+	}
+	due := n.Now()
+	if !m.Always {
+		due = p.Due(m.Kind, due)
+	}
+	for range tries {
+		box, version, loadErr := n.box(ctx, c, userID)
+		if loadErr != nil || !box.Tell(m, n.Now()) {
+			return loadErr
+		}
+		err = c.Commit(ctx, append(m.Notice(c.ID(), userID, due).Create(c), box.Save(c, userID, version))...)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		if _, known := c.Get(ctx, notice.Key(m.Notice(c.ID(), userID, due).ID), nil); known == nil {
+			return nil // the box has forgotten what the person was told
+		}
+	}
+	return err
+}
+
+// box returns a person's box, a new one for version 0.
+func (n *Notifier) box(ctx context.Context, c store.Company, userID string) (notice.Box, int64, error) {
+	var box notice.Box
+	item, err := c.Get(ctx, notice.BoxKey(userID), &box)
+	if errors.Is(err, store.ErrNotFound) {
+		return notice.Box{}, 0, nil
+	}
+	return box, item.Version, err
+}

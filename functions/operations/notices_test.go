@@ -1,0 +1,117 @@
+package operations_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+)
+
+type notices struct {
+	Items []notice.Notice
+}
+
+// An invitation comes with a notice in the same commit, whose stored form does not show the token.
+func TestNotices_Invitation(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	var invited struct{ ID, InvitationToken string }
+	invite(h, h.A.Token, object{"email": "grace@acme.test", "role": user.Member}).Want(201).JSON(&invited)
+	path := "/companies/" + h.A.ID + "/notices"
+	var got notices
+	body := h.Do("GET", path, h.A.Token, nil).Want(200).JSON(&got).Body
+	if len(got.Items) != 1 {
+		t.Fatalf("notices = %s, want one", body)
+	}
+	n := got.Items[0]
+	if diff := cmp.Diff([]any{invited.ID, notice.Waiting, notice.Invitation}, []any{n.UserID, n.State, n.Name}); diff != "" {
+		t.Errorf("notice differs (-want +got):\n%s", diff)
+	}
+	stored, err := store.For(h.Store, h.A.ID).Get(t.Context(), notice.Key(got.Items[0].ID), nil)
+	errtest.Must(t, err)
+	secret := invited.InvitationToken[strings.LastIndexByte(invited.InvitationToken, '.')+1:]
+	for name, text := range map[string]string{"the answer": string(body), "the store": string(stored.Body)} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s shows the invitation's token: %s", name, text)
+		}
+	}
+	h.Do("GET", path+"?state=sent", h.A.Token, nil).Want(200).JSON(&got)
+	if len(got.Items) != 0 {
+		t.Errorf("sent notices = %+v, want none yet", got.Items)
+	}
+	h.Do("GET", path, h.A.Token, nil).Want(200)
+	h.Do("GET", "/companies/"+h.B.ID+"/notices", h.A.Token, nil).Want(403)
+}
+
+func preferences(zone string, alert ...string) object {
+	return object{"timeZone": zone, "channels": object{"security": []string{"mail"}, "approval": []string{"mail"}, "alert": append([]string{}, alert...)}}
+}
+
+// Each person, also one with the smallest role, reads and replaces the own preferences alone.
+func TestNoticePreferences(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	path := "/companies/" + h.A.ID + "/notices/preferences"
+	ada, bob := h.A.Token, h.UserToken(h.A.ID, id.New(), user.Member)
+	var got notice.Preferences
+	before := h.Do("GET", path, ada, nil).Want(200).JSON(&got)
+	if diff := cmp.Diff(notice.Defaults(), got); diff != "" {
+		t.Errorf("preferences of a person who chose none differ from the defaults (-want +got):\n%s", diff)
+	}
+	chosen := preferences("Europe/Berlin")
+	chosen["quiet"] = object{"from": "22:00", "to": "07:00"}
+	tag := before.Header.Get("ETag")
+	stored := h.Do("PUT", path, ada, chosen, "If-Match", tag).Want(200).Header.Get("ETag")
+	h.Do("PUT", path, ada, chosen, "If-Match", tag).WantProblem(412, "stale")
+	after := h.Do("GET", path, ada, nil).Want(200).JSON(&got)
+	if read := after.Header.Get("ETag"); read != stored {
+		t.Errorf("ETag = %s, want %s as PUT answered", read, stored)
+	}
+	mail := []notice.Channel{notice.Mail}
+	want := notice.Preferences{
+		TimeZone: "Europe/Berlin", Quiet: &notice.Quiet{From: "22:00", To: "07:00"},
+		Channels: notice.Channels{Security: mail, Approval: mail, Alert: []notice.Channel{}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("preferences differ from those that were stored (-want +got):\n%s", diff)
+	}
+	h.Do("PUT", path, h.BoundToken(h.A.ID, "github"), chosen).Want(200)
+	h.Do("PUT", path, bob, preferences("UTC", "mail")).Want(200)
+	h.Do("GET", path, ada, nil).Want(200).JSON(&got)
+	if got.TimeZone != "Europe/Berlin" {
+		t.Errorf("another person's choice changed the preferences: %+v", got)
+	}
+}
+
+func TestNoticePreferences_Refused(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	with := func(edit func(all, channels object)) object {
+		p := preferences("UTC")
+		edit(p, p["channels"].(object))
+		return p
+	}
+	for pointer, body := range map[string]object{
+		"/timeZone":          with(func(p, _ object) { p["timeZone"] = "Mars/Olympus" }),
+		"/quiet/to":          with(func(p, _ object) { p["quiet"] = object{"from": "22:00", "to": "22:00"} }),
+		"/quiet/from":        with(func(p, _ object) { p["quiet"] = object{"from": "24:00", "to": "07:00"} }),
+		"/channels/security": with(func(_, c object) { c["security"] = []string{} }),
+		"/channels/approval": with(func(_, c object) { c["approval"] = []string{} }),
+		"/channels/alert/0":  with(func(_, c object) { c["alert"] = []string{"pigeon"} }),
+	} {
+		p := h.Do("PUT", "/companies/"+h.A.ID+"/notices/preferences", h.A.Token, body).WantProblem(422, "invalid")
+		var at []string
+		for _, problem := range p.Errors {
+			at = append(at, problem.Pointer)
+		}
+		if diff := cmp.Diff([]string{pointer}, at); diff != "" {
+			t.Errorf("pointers of the problems differ (-want +got):\n%s", diff)
+		}
+	}
+}

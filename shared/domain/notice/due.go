@@ -1,0 +1,82 @@
+package notice
+
+import (
+	"encoding/json"
+	"time"
+
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+)
+
+// Job asks the notifier for work. It has exactly one of Notice, Matter, Approval and Provider.
+type Job struct {
+	Company  string    `json:"company"`
+	Notice   string    `json:"notice,omitempty"`   // the id of a notice to send
+	Matter   *Matter   `json:"matter,omitempty"`   // a matter to tell
+	Approval string    `json:"approval,omitempty"` // the id of an approval to remind of, if it still waits
+	Step     int       `json:"step,omitempty"`     // of the reminder: 1 or 2
+	Provider string    `json:"provider,omitempty"` // an integration of which something expires, unless that was renewed
+	Expires  time.Time `json:"expires,omitzero"`   // when
+}
+
+// Message returns the queue message of a job.
+func (j Job) Message(due time.Time) (queue.Message, error) {
+	body, err := json.Marshal(j)
+	return queue.Message{Body: body, Group: j.Company, Due: due}, err
+}
+
+// Due returns the messages that a committed change requires: a new notice is sent when it is due, what people must know is told to
+// them at once, and what expires is looked at before.
+func Due(c store.Change) ([]queue.Message, error) {
+	if c.New == nil {
+		return nil, nil
+	}
+	switch c.Entity {
+	case Entity:
+		var n Stored
+		if err := json.Unmarshal(c.New.Body, &n); err != nil || n.State != Waiting {
+			return nil, err
+		}
+		return messages(n.DueAt, Job{Company: c.Company, Notice: n.ID})
+	case approval.Entity:
+		var a approval.Approval
+		if c.Old != nil {
+			return nil, nil
+		}
+		if err := json.Unmarshal(c.New.Body, &a); err != nil || a.State != approval.Pending {
+			return nil, err
+		}
+		return asked(c.Company, a)
+	case integration.Entity:
+		return ofIntegration(c)
+	}
+	return nil, nil
+}
+
+// asked returns the messages about a new approval: the request, and the reminders of one that waits long.
+func asked(company string, a approval.Approval) ([]queue.Message, error) {
+	matter := Asked(a, 0)
+	all, err := messages(time.Time{}, Job{Company: company, Matter: &matter})
+	for step, after := range Reminders() {
+		if err != nil {
+			return nil, err
+		}
+		var m queue.Message
+		m, err = Job{Company: company, Approval: a.ID, Step: step + 1}.Message(a.RequestedAt.Add(after))
+		all = append(all, m)
+	}
+	return all, err
+}
+
+func messages(due time.Time, jobs ...Job) (all []queue.Message, err error) {
+	for _, j := range jobs {
+		m, err := j.Message(due)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}

@@ -1,0 +1,43 @@
+package notice
+
+import (
+	"slices"
+	"time"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/user"
+)
+
+// Matter is something that people of a company are told.
+type Matter struct {
+	Kind    Kind        `json:"kind"`
+	Name    string      `json:"name"`
+	About   string      `json:"about"`
+	Level   int         `json:"level,omitempty"` // a higher one is told again on the same day
+	Subject string      `json:"subject"`
+	Why     string      `json:"why"`
+	To      []user.Role `json:"to"`
+	Except  string      `json:"except,omitempty"` // the id of a user who is not told
+	Always  bool        `json:"always,omitempty"` // no preference and no quiet hour keeps it back
+	Asked   time.Time   `json:"asked,omitzero"`   // only those are told who may decide on what was asked for at this time
+	At      time.Time   `json:"at"`
+	Until   time.Time   `json:"until,omitzero"` // it is of no use later
+	Content Content     `json:"content"`
+}
+
+// Concerns reports whether a user is told.
+func (m Matter) Concerns(u user.User) bool {
+	if u.State != user.Active || !slices.Contains(m.To, u.Role) || u.ID == m.Except {
+		return false
+	}
+	return m.Asked.IsZero() || u.Decides(m.Asked)
+}
+
+// Notice returns the notice of a matter for one person. Its id follows from the matter and the person, so a repeat makes no second one.
+func (m Matter) Notice(company, userID string, due time.Time) Stored {
+	at := m.At.UTC()
+	return Stored{Until: m.Until, Always: m.Always, Content: m.Content, Notice: Notice{
+		ID: id.At(at, company, userID, m.Name, m.About), Kind: m.Kind, Name: m.Name, UserID: userID, Channel: Mail, About: m.About,
+		Subject: m.Subject, Why: m.Why, State: Waiting, CreatedAt: at.Truncate(time.Millisecond), DueAt: due.UTC(),
+	}}
+}

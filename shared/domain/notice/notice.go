@@ -1,0 +1,220 @@
+// Package notice describes what the service tells people: notices, what each person wants to be told, and what a committed change
+// tells. A notice is stored first and sent then, so none is lost.
+package notice
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+)
+
+// Entity and Prefix name the entity of a notice's item and the prefix of its key.
+const (
+	Entity = "notice"
+	Prefix = "NOTICE#"
+)
+
+// Kept is how long a notice is stored.
+const Kept = 90 * 24 * time.Hour
+
+// Kind groups notices for preferences.
+type Kind string
+
+// The kinds.
+const (
+	Security Kind = "security" // about the person's own access; always sent
+	Approval Kind = "approval" // the person is asked to decide
+	Alert    Kind = "alert"    // something does not work, or soon will not
+)
+
+// Channel names the way by which a notice goes.
+type Channel string
+
+// Mail is the channel by e-mail.
+const Mail Channel = "mail"
+
+// State says what became of a notice.
+type State string
+
+// The states. All but Waiting are final.
+const (
+	Waiting State = "waiting" // will be sent when it is due
+	Sent    State = "sent"    // the mail host has taken it
+	Failed  State = "failed"  // it could not be sent
+	Omitted State = "omitted" // there was a reason not to send it
+)
+
+// Notice describes one notice as the API shows it.
+type Notice struct {
+	ID        string    `json:"id" format:"uuid" doc:"UUIDv8; notices sort by their time"`
+	Kind      Kind      `json:"kind" enum:"security,approval,alert" doc:"what the person's preferences decide by"`
+	Name      string    `json:"name" doc:"what it tells" example:"approval-requested"`
+	UserID    string    `json:"userId" format:"uuid" doc:"who is told"`
+	Channel   Channel   `json:"channel" enum:"mail" doc:"the way by which it goes"`
+	About     string    `json:"about" doc:"the matter; mails about one matter are one conversation" example:"approval:0198c5f2-0000-7000-8000-000000000001"`
+	Subject   string    `json:"subject" doc:"the subject of the mail"`
+	Why       string    `json:"why" doc:"why this person is told" example:"You may decide on approvals."`
+	State     State     `json:"state" enum:"waiting,sent,failed,omitted" doc:"waiting: goes when it is due; failed: could not be sent; omitted: there was a reason not to send it"`
+	Reason    string    `json:"reason,omitempty" doc:"why it waits, failed or was omitted"`
+	Attempts  int       `json:"attempts" format:"int32" doc:"how often sending it was begun"`
+	CreatedAt time.Time `json:"createdAt" doc:"when it was stored"`
+	DueAt     time.Time `json:"dueAt" doc:"when it may go at the earliest: quiet hours delay it"`
+	SentAt    time.Time `json:"sentAt,omitzero" doc:"when the mail host took it"`
+	Text      string    `json:"text,omitempty" doc:"the text that was sent, without single-use codes; absent until then"`
+}
+
+// Stored holds a notice with what sending it needs.
+type Stored struct {
+	Notice
+
+	Content  Content   `json:"content"`
+	Code     []byte    `json:"code,omitempty"`     // a single-use code, sealed under CodeLabel; removed once it is sent
+	CodePath string    `json:"codePath,omitempty"` // where the code is typed, below the service's address
+	Until    time.Time `json:"until,omitzero"`     // it is of no use later
+	// ClaimedAt is when a worker began to send it. For ClaimTime no other worker does.
+	ClaimedAt time.Time `json:"claimedAt,omitzero"`
+	Joined    []string  `json:"joined,omitempty"`   // the ids of the notices that go in the same mail
+	JoinedTo  string    `json:"joinedTo,omitempty"` // the id of the notice whose mail it goes with
+	Always    bool      `json:"always,omitempty"`   // see Matter
+}
+
+// ClaimTime is how long a worker has to send a notice. It is longer than any driver takes.
+const ClaimTime = 2 * time.Minute
+
+// CodeLabel is the label under which the vault seals the code of a notice.
+func CodeLabel(noticeID string) string { return "notice/" + noticeID }
+
+// Key returns the sort key of a notice. Notices sort by the time of their cause.
+func Key(noticeID string) string { return Prefix + noticeID }
+
+// Create returns the writes that store a new notice. The change feed then asks for it to be sent. The timer finds a notice whose
+// message was lost.
+func (n Stored) Create(c store.Company) []store.Op {
+	return []store.Op{c.Create(Key(n.ID), Entity, n).Until(n.CreatedAt.Add(Kept)), n.lookout(c, n.DueAt)}
+}
+
+// OverdueTimer names the kind of the timer that looks for a notice that was not sent. Its subject is the notice's id, and patience is how
+// long after its time it comes.
+const (
+	OverdueTimer = "notice-overdue"
+	patience     = 30 * time.Minute
+)
+
+func (n Stored) lookout(c store.Company, after time.Time) store.Op {
+	return c.Timer(after.Add(patience), OverdueTimer, n.ID)
+}
+
+// Overlooked returns the writes that ask for a notice to be sent whose message was lost, or none if it has ended.
+func Overlooked(ctx context.Context, c store.Company, noticeID string, now time.Time) ([]store.Op, error) {
+	var n Stored
+	item, err := c.Get(ctx, Key(noticeID), &n)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil || n.State != Waiting:
+		return nil, err
+	case n.JoinedTo != "", n.DueAt.After(now), n.ClaimedAt.Add(ClaimTime).After(now): // its time comes
+		return []store.Op{n.lookout(c, latest(n.DueAt, now))}, nil
+	}
+	again := c.Replace(item.Key, Entity, item.Version, n).Until(n.CreatedAt.Add(Kept))
+	return []store.Op{again, n.lookout(c, now)}, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Replace returns the write that stores what became of a notice. It causes no message.
+func (n Stored) Replace(c store.Company, version int64) store.Op {
+	return c.Replace(Key(n.ID), Entity, version, n).Quietly().Until(n.CreatedAt.Add(Kept))
+}
+
+// Hurries reports whether no limit of mails keeps the notice back.
+func (n Stored) Hurries() bool { return n.Always || n.Kind == Security }
+
+// End sets a final state.
+func (n *Stored) End(s State, reason string) {
+	n.State, n.Reason, n.Code, n.ClaimedAt = s, reason, nil, time.Time{}
+}
+
+// Content holds what a mail says. Each text is plain: see Plain.
+type Content struct {
+	Paragraphs []string  `json:"paragraphs,omitempty"`
+	Facts      []Fact    `json:"facts,omitempty"`
+	Sections   []Section `json:"sections,omitempty"`
+	Link       *Link     `json:"link,omitempty"`
+}
+
+// Fact names one value. At is shown in the reader's time zone, instead of Value.
+type Fact struct {
+	Name  string    `json:"name"`
+	Value string    `json:"value,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+}
+
+// Section lists sentences under a title.
+type Section struct {
+	Title string   `json:"title"`
+	Items []string `json:"items"`
+}
+
+// Link leads to a page of the console, where the reader signs in. No link acts by itself.
+type Link struct {
+	Label string `json:"label"`
+	Path  string `json:"path"` // below the service's address, such as /console/#/approvals
+}
+
+// maxPlain limits a text that people or providers wrote, in characters.
+const maxPlain = 200
+
+// Plain returns a text of others for one line of a mail: without line breaks, characters that change the direction or that nobody sees,
+// and without addresses that a mail program would turn into links, which could look like ours.
+func Plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u200b' || r == '\u200c' || r == '\u200d' || r == '\u2060' || r == '\ufeff' || r == '\u00ad' || r == '\ufffd':
+			return -1
+		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' || r == '\u061c':
+			return -1
+		case r < ' ' || r == '\u007f' || r >= '\u0080' && r <= '\u009f' || r == '\u2028' || r == '\u2029':
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	words := strings.Fields(text)
+	for i, w := range words {
+		if linkish(w) {
+			words[i] = "[link]"
+		}
+	}
+	runes := []rune(strings.Join(words, " "))
+	if len(runes) > maxPlain {
+		return string(runes[:maxPlain-1]) + "…"
+	}
+	return string(runes)
+}
+
+// linkish reports whether a mail program may turn a word into a link: one with a scheme or an at sign, or one with a dot between letters.
+func linkish(word string) bool {
+	if strings.ContainsAny(word, "@:") && (strings.Contains(word, "@") || strings.Contains(word, "://") || strings.HasPrefix(strings.ToLower(word), "mailto:")) {
+		return true
+	}
+	host, _, _ := strings.Cut(word, "/")
+	host = strings.Trim(host, ".,;:!?()[]{}\"'“”<>")
+	labels := strings.FieldsFunc(host, func(r rune) bool { return r == '.' || r == '\u3002' || r == '\uff0e' || r == '\uff61' })
+	last := ""
+	if len(labels) > 1 {
+		last = labels[len(labels)-1]
+	}
+	return len([]rune(last)) >= 2 && strings.IndexFunc(last, func(r rune) bool { return r >= '0' && r <= '9' }) < 0
+}
+
+// Deciders lists the roles whose users decide on approvals and repair integrations.
+func Deciders() []user.Role { return []user.Role{user.Founder, user.Operator} }

@@ -1,0 +1,127 @@
+package notice
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/storage/store"
+)
+
+// PreferencesEntity and PreferencesPrefix name the entity of a person's preferences and the prefix of their key.
+const (
+	PreferencesEntity = "notice-preferences"
+	PreferencesPrefix = "NOTICEPREFS#"
+)
+
+// Preferences say what one person is told, and when.
+type Preferences struct {
+	TimeZone string   `json:"timeZone" maxLength:"64" doc:"the person's IANA time zone; times of day are in it" example:"Europe/Berlin"`
+	Quiet    *Quiet   `json:"quiet,omitempty" doc:"when no mail comes; it comes at their end. Mails about the person's own access, and about an approval that soon expires, come at any time"`
+	Channels Channels `json:"channels" doc:"by which channels each kind of notice comes"`
+}
+
+// Quiet bounds the quiet hours of a day. They may go over midnight.
+type Quiet struct {
+	From string `json:"from" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day, as 22:00" doc:"when they begin" example:"22:00"`
+	To   string `json:"to" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day, as 07:00" doc:"when they end" example:"07:00"`
+}
+
+// Channels lists the channels of each kind.
+type Channels struct {
+	Security []Channel `json:"security" nullable:"false" enum:"mail" minItems:"1" uniqueItems:"true" doc:"about the person's own access; always by mail"`
+	Approval []Channel `json:"approval" nullable:"false" enum:"mail" minItems:"1" uniqueItems:"true" doc:"approvals that the person may decide; at least one channel"`
+	Alert    []Channel `json:"alert" nullable:"false" enum:"mail" uniqueItems:"true" doc:"what does not work; none: no notices"`
+}
+
+// Defaults returns the preferences of a person who has chosen none.
+func Defaults() Preferences {
+	mail := []Channel{Mail}
+	return Preferences{
+		TimeZone: "UTC", Channels: Channels{Security: mail, Approval: mail, Alert: mail},
+	}
+}
+
+// PreferencesKey returns the sort key of a person's preferences.
+func PreferencesKey(userID string) string { return PreferencesPrefix + userID }
+
+// Check returns what is wrong about preferences. The schema has checked the rest.
+func (p Preferences) Check() error {
+	var problems []fault.FieldError
+	if p.TimeZone == "" || p.TimeZone == "Local" || p.zone() == nil {
+		problems = append(problems, fault.FieldError{Pointer: "/timeZone", Detail: "must be an IANA time zone, such as Europe/Berlin or UTC"})
+	}
+	if p.Quiet != nil && p.Quiet.From == p.Quiet.To {
+		problems = append(problems, fault.FieldError{Pointer: "/quiet/to", Detail: "must differ from from; leave quiet out for no quiet hours"})
+	}
+	return fault.Refuse(problems)
+}
+
+func (p Preferences) zone() *time.Location {
+	zone, err := time.LoadLocation(p.TimeZone)
+	if err != nil {
+		return nil
+	}
+	return zone
+}
+
+// Zone returns the person's time zone, UTC if it is not known.
+func (p Preferences) Zone() *time.Location {
+	if zone := p.zone(); zone != nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// Wants reports whether a kind of notice comes by a channel.
+func (p Preferences) Wants(k Kind, c Channel) bool {
+	return slices.Contains(map[Kind][]Channel{
+		Security: {Mail}, Approval: p.Channels.Approval, Alert: p.Channels.Alert,
+	}[k], c)
+}
+
+// Due returns when a notice of a kind may go: at once, or at the end of the quiet hours.
+func (p Preferences) Due(k Kind, now time.Time) time.Time {
+	if k == Security || p.Quiet == nil {
+		return now
+	}
+	zone := p.Zone()
+	local := now.In(zone)
+	clock := local.Format("15:04")
+	from, to := p.Quiet.From, p.Quiet.To
+	overnight := from > to
+	if !overnight && (clock < from || clock >= to) || overnight && clock < from && clock >= to {
+		return now
+	}
+	end := at(local, to, zone)
+	if !end.After(now) {
+		end = at(local.AddDate(0, 0, 1), to, zone)
+	}
+	return end
+}
+
+// at returns a time of day on the day of a local time. A time that the day leaves out, because the clocks go forward, is an hour later.
+func at(day time.Time, clock string, zone *time.Location) time.Time {
+	t, err := time.Parse("15:04", clock)
+	if err != nil { // the schema refuses it
+		return day
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), t.Hour(), t.Minute(), 0, 0, zone)
+}
+
+// LoadPreferences returns what a person wants to be told, with the version: 0 and the defaults if the person has chosen nothing.
+func LoadPreferences(ctx context.Context, c store.Company, userID string) (Preferences, int64, error) {
+	p := Defaults()
+	item, err := c.Get(ctx, PreferencesKey(userID), &p)
+	if errors.Is(err, store.ErrNotFound) {
+		return p, 0, nil
+	}
+	return p, item.Version, err
+}
+
+// Save returns the write of a person's preferences.
+func (p Preferences) Save(c store.Company, userID string, version int64) store.Op {
+	return c.Save(PreferencesKey(userID), PreferencesEntity, version, p).Quietly()
+}

@@ -1,0 +1,134 @@
+package letter_test
+
+import (
+	"flag"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
+	"orgops/shared/insight/letter"
+	"orgops/shared/testkit/errtest"
+)
+
+var update = flag.Bool("update", false, "write the mails of testdata")
+
+// letters returns one mail of each name.
+func letters(t *testing.T) map[string]letter.Letter {
+	t.Helper()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	errtest.Must(t, err)
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	until := at.Add(24 * time.Hour)
+	asked := approval.Approval{
+		ID: "0198c5f2-0000-7000-8000-000000000001", Action: "goal.update", Title: "Ship the beta", PrincipalName: "Chief of Staff", State: approval.Pending,
+		Principal: timeline.Reference{Type: "executive", ID: "chief"}, Reasons: []string{"closing a goal needs a person"}, RequestedAt: at, ExpiresAt: until,
+	}
+	webhook := integration.Integration{Provider: "webhook", State: integration.Certified, Certification: &integration.Certification{ExpiresAt: at.Add(7 * 24 * time.Hour)}}
+	expiring, _ := notice.Expiring(webhook, webhook.Certification.ExpiresAt, at)
+	of := func(m notice.Matter) letter.Letter {
+		return letter.Letter{Company: "Acme", Subject: m.Subject, Why: m.Why, Content: m.Content, Base: "https://ops.example.com", Zone: berlin}
+	}
+	invited := notice.Invited(user.User{ID: "eve", Role: user.Member, CreatedAt: at, InvitedUntil: &until}, "Acme")
+	invitation := of(notice.Matter{Kind: invited.Kind, Subject: invited.Subject, Why: invited.Why, Content: invited.Content})
+	invitation.Code, invitation.CodePath = "acme.eve.CODE", invited.CodePath
+	return map[string]letter.Letter{
+		"approval-requested": of(notice.Asked(asked, 0)), "approval-expiring": of(notice.Asked(asked, 2)), "approval-undecidable": of(notice.Undecidable(asked)),
+		"certification-expiring": of(expiring), "invitation": invitation,
+	}
+}
+
+func TestWrite_Golden(t *testing.T) {
+	t.Parallel()
+	for name, l := range letters(t) {
+		m, _, err := letter.Write(l)
+		errtest.Must(t, err)
+		for file, got := range map[string]string{name + ".html": m.HTML, name + ".txt": "Subject: " + m.Subject + "\n\n" + m.Text} {
+			path := filepath.Join("testdata", file)
+			if *update {
+				errtest.Must(t, os.WriteFile(path, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(path)
+			errtest.Must(t, err)
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s differs (-want +got); -update writes it:\n%s", path, diff)
+			}
+		}
+	}
+}
+
+// A mail loads nothing, links only to the service, and says the same in both parts.
+func TestWrite_Rules(t *testing.T) {
+	t.Parallel()
+	for name, l := range letters(t) {
+		m, _, err := letter.Write(l)
+		errtest.Must(t, err)
+		for _, not := range []string{"<img", "<script", "src=", "@import", "url(", "<form", "<link"} {
+			if strings.Contains(m.HTML, not) {
+				t.Errorf("%s: the HTML has %q", name, not)
+			}
+		}
+		for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(m.HTML, -1) {
+			if !strings.HasPrefix(link[1], l.Base+"/") {
+				t.Errorf("%s: link %s leads away from the service", name, link[1])
+			}
+		}
+		for _, p := range l.Content.Paragraphs {
+			if !strings.Contains(m.Text, p) {
+				t.Errorf("%s: the text lacks %q", name, p)
+			}
+			if !strings.Contains(m.HTML, html.EscapeString(p)) {
+				t.Errorf("%s: the HTML lacks %q", name, p)
+			}
+		}
+		if strings.Contains(m.Subject, "\n") {
+			t.Errorf("%s: subject %q has a line break", name, m.Subject)
+		}
+	}
+}
+
+// What is kept of a mail has no code.
+func TestWrite_Kept(t *testing.T) {
+	t.Parallel()
+	_, kept, err := letter.Write(letters(t)["invitation"])
+	errtest.Must(t, err)
+	if strings.Contains(kept, "acme.eve.CODE") {
+		t.Errorf("the kept text shows the code:\n%s", kept)
+	}
+	if !strings.Contains(kept, letter.Hidden) {
+		t.Errorf("the kept text does not show that the code is left out:\n%s", kept)
+	}
+}
+
+// colours of text and background, light and dark, keep a contrast of 4.5 to 1 (WCAG 1.4.3).
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("mail.html")
+	errtest.Must(t, err)
+	pairs := [][2]string{
+		{"#1b1f24", "#ffffff"}, {"#1b1f24", "#f4f5f7"}, {"#4b535d", "#ffffff"}, {"#4b535d", "#f4f5f7"}, {"#0b57d0", "#ffffff"}, {"#1b1f24", "#eef1f4"},
+		{"#e6e8ea", "#1d2125"}, {"#e6e8ea", "#14171a"}, {"#aeb6be", "#1d2125"}, {"#aeb6be", "#14171a"}, {"#8ab4f8", "#1d2125"}, {"#e6e8ea", "#2a3036"},
+	}
+	known := map[string]bool{"#d5d9de": true, "#3a4046": true} // borders
+	for _, p := range pairs {
+		known[p[0]], known[p[1]] = true, true
+		if got := contrast(p[0], p[1]); got < 4.5 {
+			t.Errorf("%s on %s: contrast %.2f, want 4.5", p[0], p[1], got)
+		}
+	}
+	for _, colour := range regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(string(page), -1) {
+		if !known[colour] {
+			t.Errorf("colour %s is in no pair that the test compares", colour)
+		}
+	}
+}
