@@ -16,7 +16,7 @@ type timelineInput struct {
 	web.IfNoneMatch
 	Since time.Time `query:"since" doc:"Only entries from this time on (RFC 3339)" example:"2026-01-01T00:00:00Z"`
 	Until time.Time `query:"until" doc:"Only entries up to this time (RFC 3339)" example:"2026-02-01T00:00:00Z"`
-	Kind  string    `query:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted" doc:"Only entries of this kind"`
+	Kind  string    `query:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted,access.given,access.ended" doc:"Only entries of this kind"`
 
 	Actor   string `query:"actor" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" patternDescription:"a type, or a type and an id with a colon between them" doc:"Only entries of this actor: its type, or type:id" example:"user:0198c5f2-6e1c-7000-8000-000000000001"`
 	Subject string `query:"subject" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" patternDescription:"a type, or a type and an id with a colon between them" doc:"Only entries about this resource: its type, or type:id" example:"integration:github"`

@@ -45,6 +45,9 @@ const (
 	AccessEnded           Kind = "access.ended"
 )
 
+// lastRank is the greatest rank that an id can hold. No change causes two entries of the kinds that share it.
+const lastRank = 15
+
 // Kinds lists every kind, for filters. Entries that one change causes sort in this order, the last kind as the newest.
 func Kinds() []Kind {
 	return []Kind{
@@ -87,7 +90,7 @@ type Entry struct {
 // ID returns the id of an entry: a UUIDv7 of its time and kind. The other bits follow from parts. They differ from the bits
 // of an event's id with the same parts.
 func ID(at time.Time, kind Kind, parts ...string) string {
-	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind), Entity)...)
+	return id.Ranked(at, byte(min(slices.Index(Kinds(), kind), lastRank)), append(parts, string(kind), Entity)...)
 }
 
 // Create returns the op that adds an entry. The commit fails if the entry exists.
