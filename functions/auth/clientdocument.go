@@ -108,7 +108,7 @@ func (d *clientDocuments) read(ctx context.Context, clientID string) (clientDocu
 		return doc, errClientID("leads to a document of more than 10 KiB")
 	}
 	if err != nil {
-		return doc, fault.Wrap(fault.Invalid, "the client's document could not be read: "+outbound.Explain(err), err)
+		return doc, fault.Wrap(fault.Invalid, "the client's document could not be read; it must answer 200 at a public https address, without a redirect", err)
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		return doc, errClientID("leads to a document that is not JSON of the needed form")

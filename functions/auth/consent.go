@@ -134,7 +134,11 @@ func (d Deps) decide(ctx context.Context, in *decideInput) (*decideOutput, error
 // allowed returns the grant that a person allows.
 func (d Deps) allowed(ctx context.Context, w wanted, in ConsentRequest) (grant.Grant, error) {
 	caller, now := web.CallerOf(ctx), d.Now().UTC()
-	g := grant.Grant{ID: id.New(), Client: w.document.client(), UserID: caller.UserID, Provider: caller.Provider, CreatedAt: now}
+	login, err := d.holder(ctx, web.Tenant(ctx), caller.UserID)
+	if err != nil {
+		return grant.Grant{}, err
+	}
+	g := grant.Grant{ID: id.New(), Generation: login.Generation, Client: w.document.client(), UserID: caller.UserID, Provider: caller.Provider, CreatedAt: now}
 	if w.companyID != "" {
 		g.Resource = token.MCPResource(d.Issuers[0], w.companyID)
 	}

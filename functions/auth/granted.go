@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -29,6 +30,7 @@ func (d Deps) exchangeGrant(ctx context.Context, in TokenRequest) (*loginOutput,
 	now := d.Now().UTC()
 	code, err := grant.FindCode(ctx, c, secret, in.ClientID, in.Redirect, in.Verifier, now)
 	if errors.Is(err, grant.ErrReplayed) {
+		web.Identify(ctx, c, web.Caller{UserID: code.Grant.UserID, Company: c.ID(), Client: code.Grant.ID, Executive: code.Grant.Executive})
 		if err := d.endGrant(ctx, c, code.Grant.ID, "its code was used twice"); err != nil {
 			return nil, err
 		}
@@ -55,7 +57,11 @@ func (d Deps) exchangeGrant(ctx context.Context, in TokenRequest) (*loginOutput,
 		if err == nil && len(all) >= grant.MaxPerCompany {
 			err = errGrant("the company has given access to as many third parties as it can; end one first")
 		}
-		return []store.Op{code.Use(c, now), s.Save(c), tellGrant(c, s.Grant, timeline.AccessGiven, "got access", now)}, err
+		if err != nil {
+			return nil, err
+		}
+		ops, err := oldest(ctx, c, all, s.UserID, now)
+		return append(ops, code.Use(c, now), s.Save(c), tellGrant(c, s.Grant, timeline.AccessGiven, "got access", now)), err
 	})
 	if errors.Is(err, store.ErrConflict) {
 		err = grant.ErrCode() // another request with the code was first
@@ -65,6 +71,17 @@ func (d Deps) exchangeGrant(ctx context.Context, in TokenRequest) (*loginOutput,
 	}
 	out.RefreshToken = refresh
 	return &loginOutput{CacheControl: "no-store", Body: out}, nil
+}
+
+// oldest returns the writes that end the grant of a user that was used longest ago, if the user has as many as it can.
+func oldest(ctx context.Context, c store.Company, all []grant.Stored, userID string, now time.Time) ([]store.Op, error) {
+	of := slices.DeleteFunc(all, func(s grant.Stored) bool { return s.UserID != userID })
+	if len(of) < grant.MaxPerUser {
+		return nil, nil
+	}
+	one := slices.MinFunc(of, func(a, b grant.Stored) int { return a.LastUsedAt.Compare(b.LastUsedAt) })
+	ops, err := one.End(ctx, c, now)
+	return append(ops, tellGrant(c, one.Grant, timeline.AccessEnded, "lost access: newer grants of the user took its place", now)), err
 }
 
 // refresh gives a third party new tokens for a refresh token, which counts once. A former one ends the grant with all its tokens, because
@@ -82,7 +99,8 @@ func (d Deps) refresh(ctx context.Context, in TokenRequest) (*loginOutput, error
 	if !s.Belongs(r) || s.Client.ID != in.ClientID {
 		return nil, errRefresh()
 	}
-	if !s.Counts(r) && now.Sub(s.LastUsedAt) < grant.Rotating {
+	web.Identify(ctx, c, web.Caller{UserID: s.UserID, Company: c.ID(), Client: s.ID, Executive: s.Executive})
+	if s.Lost(r, now) {
 		return nil, errGrant("another request with this refresh token was first; use the tokens that it got")
 	}
 	if !s.Counts(r) {
@@ -138,6 +156,9 @@ func (d Deps) claimsOfGrant(ctx context.Context, c store.Company, g grant.Grant,
 	claims, err := d.claimsOf(ctx, c, as, "")
 	if err != nil {
 		return claims, asGrant(err)
+	}
+	if claims.Depends[g.UserID] != g.Generation {
+		return claims, errGrant("the person has signed out everywhere, has a new password or other rights since; authorize again")
 	}
 	if g.Executive == "" { // it acts for the person, whose ending ends the token
 		claims.Subject, claims.Generation, claims.Depends = g.UserID, claims.Depends[g.UserID], map[string]int64{g.ID: 0}

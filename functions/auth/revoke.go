@@ -46,7 +46,7 @@ func (d Deps) revoke(ctx context.Context, in *revocationInput) (*struct{}, error
 		}
 	}
 	by := web.Caller{UserID: claims.Subject, Company: claims.Company, Role: claims.Role, TokenID: claims.ID}
-	if claims.Client != "" || isBasic(in.Authorization) || in.Body.ClientProof != (ClientProof{}) {
+	if proof := in.Body.ClientProof; claims.Client != "" || isBasic(in.Authorization) || proof != (ClientProof{ClientID: proof.ClientID}) || known && proof.ClientID != "" {
 		c, s, err := d.proven(ctx, in.Authorization, in.Body.ClientProof)
 		if err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func Register(api huma.API, deps Deps) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	deps.federations, deps.documents = newFederations(deps.Client, deps.Now), newClientDocuments(deps.Client, deps.Now)
+	deps.federations, deps.documents = newFederations(deps.Client, deps.Now), newClientDocuments(deps.Client.Public(), deps.Now)
 	deps.authorizations = web.NewSourceLimit("authorizations", MaxAuthorizations, deps.Now)
 	registerAuthorization(api, deps)
 	web.Register(api, web.Audited(web.Public(huma.Operation{

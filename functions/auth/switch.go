@@ -28,9 +28,9 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 		return nil, err
 	}
 	open := account.Open()
-	at := slices.IndexFunc(open, func(l user.Login) bool { return l.CompanyID == in.Audience })
+	at := slices.IndexFunc(open, func(l user.Login) bool { return l.CompanyID == in.Audience && l.CompanyID != claims.Company })
 	if at < 0 {
-		return nil, errTarget("the audience is not one of the person's companies; send the id of one that the answer to a login lists")
+		return nil, errTarget("the audience is not one of the person's other companies; send the id of one that the answer to a login lists")
 	}
 	chosen := open[at]
 	if account.Last != chosen.CompanyID {

@@ -406,6 +406,7 @@ func TestThirdParty_Ended(t *testing.T) {
 	for name, end := range map[string]func(p party, got tokens){
 		"it gives its access token back":   func(p party, got tokens) { p.revoke(got.Access, nil).Want(200) },
 		"it gives its refresh token back":  func(p party, got tokens) { p.revoke(got.Refresh, object{"client_id": p.clientID}).Want(200) },
+		"the person signs out everywhere":  func(p party, _ tokens) { p.Do("POST", "/auth/sign-out", p.A.Token, nil).Want(204) },
 		"the grant is not used for a time": func(p party, _ tokens) { p.clock.Advance(grant.Idle) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ type TokenRequest struct {
 
 // ClientProof says which client asks, and proves it (RFC 6749 §2.3, RFC 7523 §2.2).
 type ClientProof struct {
-	ClientID      string `json:"client_id,omitempty" maxLength:"160" doc:"the client_id of the client or of the third party; absent if the Authorization header or the assertion names it" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.0198c5f2-7a00-7000-8000-00000000000b"`
+	ClientID      string `json:"client_id,omitempty" maxLength:"2048" doc:"the client_id of the client or of the third party; absent if the Authorization header or the assertion names it" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.0198c5f2-7a00-7000-8000-00000000000b"`
 	ClientSecret  string `json:"client_secret,omitempty" maxLength:"200" format:"password" doc:"the client's secret, unless the Authorization header has it" example:"orgops_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp"`
 	AssertionType string `json:"client_assertion_type,omitempty" enum:"urn:ietf:params:oauth:client-assertion-type:jwt-bearer" doc:"the kind of client_assertion"`
 	Assertion     string `json:"client_assertion,omitempty" maxLength:"8192" format:"password" doc:"a JWT signed with a registered key, whose iss and sub are the client_id and whose aud is the issuer of the service alone; or a token of the client's federation, with client_id"`

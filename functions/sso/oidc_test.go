@@ -380,7 +380,7 @@ func TestDisabled(t *testing.T) {
 	code := codeOf(t, b.finish(p.Authorize(b.start(nil))))
 	disabled, enabled := true, false
 	s.change(userID, company.Change{Disabled: &disabled})
-	s.exchange(code, nil).WantProblem(403, "forbidden")
+	s.exchange(code, nil).WantProblem(400, "malformed")
 	b.finish(p.Authorize(b.start(nil))).WantProblem(403, "forbidden")
 	s.change(userID, company.Change{Disabled: &enabled})
 	codeOf(t, b.finish(p.Authorize(b.start(nil))))

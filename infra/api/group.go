@@ -28,7 +28,7 @@ func needs() map[string]need {
 	return map[string]need{
 		// hashing a password needs a full processor
 		"auth": {
-			memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
+			memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins}, remove: []string{data.Logins},
 		},
 		"sso": {
 			sends: true, seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},

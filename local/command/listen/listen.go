@@ -58,7 +58,7 @@ func parse(args []string, t apiclient.Terminal, out io.Writer) (flags, error) {
 		addr:     set.String("addr", "127.0.0.1:4001", "host:port to listen on, without --forward-to"),
 		secret:   set.String("secret", "", "signing secret (whsec_…): deliveries must be signed with it, or with --forward-to are; --forward-to makes one otherwise"),
 		forward:  set.String("forward-to", "", "url of this machine to which the company's events are posted, such as http://127.0.0.1:3000/hooks"),
-		events:   set.String("events", "", "events to relay, comma separated, such as memory.*,goal.updated; default: every event"),
+		events:   set.String("events", "", "events to relay, comma separated, such as memory.*,goal.updated; default: the seven of the contract"),
 		interval: set.Duration("interval", time.Second, "how often to ask for new events"),
 		login:    apiclient.Flags(set, t),
 	}

@@ -104,7 +104,7 @@ func open(ctx context.Context, api *apiclient.Client, o Options) (*session, erro
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if len(s.Events) == 0 {
-		s.Events = event.Names()
+		s.Events = event.Contract()
 	}
 	var err error
 	if s.Secret == "" {

@@ -430,7 +430,7 @@ func TestHelp(t *testing.T) {
 		if err := run(t.Context(), []string{"--help"}, terminal, &out); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%s --help returned %v, want %v", name, err, flag.ErrHelp)
 		}
-		for _, want := range append(event.Names(), "usage:\n  orgops "+name, "example:\n  orgops "+name, "flags:\n", "-email") {
+		for _, want := range append(event.Contract(), "usage:\n  orgops "+name, "example:\n  orgops "+name, "flags:\n", "-email") {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s --help printed %q, want %q in it", name, out.String(), want)
 			}
@@ -444,7 +444,7 @@ func TestTrigger_Refused(t *testing.T) {
 	d := develop(t, s, s.URL)
 	listed, err := d.trigger()
 	errtest.Must(t, err)
-	for _, name := range event.Names() {
+	for _, name := range event.Contract() {
 		if !strings.Contains(listed, name) {
 			t.Errorf("trigger lists %q, want %s in it", listed, name)
 		}

@@ -180,7 +180,7 @@ func steps() []step {
 		{"get-grant", units{gets: 1, read: 1}},
 		{"end-grant", units{gets: 2, transactions: 1, read: 2, written: 8}},
 		{"get-consent", units{gets: 1, queries: 1, read: 2}},
-		{"consent", units{transactions: 1, written: 4}},
+		{"consent", units{gets: 2, transactions: 1, read: 2, written: 4}},
 		{"get-openid-configuration", units{}},
 		{"get-mcp-resource", units{}},
 		{"get-oauth-authorization-server", units{}},

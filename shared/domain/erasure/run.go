@@ -201,7 +201,7 @@ func (s *round) batch(ctx context.Context, at pass, items []store.Item, next str
 func (s *round) logins(ctx context.Context, item store.Item) ([]store.Op, error) {
 	var u user.User
 	readable := item.Entity == user.Entity && item.Decode(&u) == nil
-	if !readable || u.Email == "" {
+	if !readable || u.Email == "" || u.State == user.Invited { // who is invited has no login yet
 		return nil, nil
 	}
 	partition := u.LoginPartition()
@@ -209,12 +209,21 @@ func (s *round) logins(ctx context.Context, item store.Item) ([]store.Op, error)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := company.AccountsIn(partition, page.Items)
+	var own []store.Op
+	var items []store.Item
+	for _, of := range page.Items { // an item that cannot be read may be another company's, and stops nothing
+		switch {
+		case isReadable(of):
+			items = append(items, of)
+		case of.Key == user.LoginKey(s.c.ID()):
+			own = append(own, remove(partition, of))
+		}
+	}
+	accounts, err := company.AccountsIn(partition, items)
 	if err != nil {
 		return nil, err
 	}
-	var own []store.Op
-	others := false
+	others := len(items)+len(own) < len(page.Items)
 	for _, a := range accounts {
 		own = append(own, a.Leave(s.c.ID())...)
 		others = others || slices.ContainsFunc(a.Members, func(m company.Member) bool { return m.CompanyID != s.c.ID() })
@@ -228,6 +237,11 @@ func (s *round) logins(ctx context.Context, item store.Item) ([]store.Op, error)
 		}
 	}
 	return own, nil
+}
+
+// isReadable reports whether an item of an address's partition is neither a login nor a person that does not decode.
+func isReadable(item store.Item) bool {
+	return (!user.IsLogin(item.Key) || item.Decode(new(user.Login)) == nil) && (!user.IsPerson(item.Key) || item.Decode(new(user.Person)) == nil)
 }
 
 // remove returns the write that removes an item outside of the company's partition.

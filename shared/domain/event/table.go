@@ -82,6 +82,11 @@ func Kinds() []Kind {
 	}
 }
 
+// Contract lists the names of the seven events of the contract.
+func Contract() []string {
+	return []string{MemoryCreated, MemorySynced, MemoryUpdated, GoalUpdated, GoalAlignmentChanged, IntegrationSyncCompleted, TimelineEntryCreated}
+}
+
 // Names lists the names of the events.
 func Names() []string {
 	kinds := Kinds()

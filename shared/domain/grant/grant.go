@@ -24,6 +24,10 @@ const (
 // MaxPerCompany limits the grants of a company. Grants take turns, so that concurrent ones cannot exceed it.
 const MaxPerCompany = 200
 
+// MaxPerUser limits the grants of a user. Another one ends the one of the user that was used longest ago, because a program that asks at
+// each of its starts leaves many behind.
+const MaxPerUser = 20
+
 // Idle is how long a grant goes on without a new token, and Lifetime how long it goes on at most.
 const (
 	Idle     = 30 * 24 * time.Hour
@@ -41,18 +45,20 @@ type Client struct {
 type Grant struct {
 	ID         string    `json:"id"`
 	Client     Client    `json:"client"`
-	UserID     string    `json:"userId"`              // who allowed it, and for whom it acts, unless it acts as an executive
-	Provider   string    `json:"provider,omitempty"`  // the only integration that the user reaches
-	Executive  string    `json:"executive,omitempty"` // as which it acts; "": for the user
-	Since      time.Time `json:"since,omitzero"`      // when the executive was created; a later one may have the same id
-	Scopes     []string  `json:"scopes,omitempty"`    // of a grant that acts for the user
-	Resource   string    `json:"resource,omitempty"`  // the only address that its tokens open; "": the API
+	UserID     string    `json:"userId"`               // who allowed it, and for whom it acts, unless it acts as an executive
+	Provider   string    `json:"provider,omitempty"`   // the only integration that the user reaches
+	Executive  string    `json:"executive,omitempty"`  // as which it acts; "": for the user
+	Generation int64     `json:"generation,omitempty"` // of the user's tokens when it was allowed: what ends those ends the grant
+	Since      time.Time `json:"since,omitzero"`       // when the executive was created; a later one may have the same id
+	Scopes     []string  `json:"scopes,omitempty"`     // of a grant that acts for the user
+	Resource   string    `json:"resource,omitempty"`   // the only address that its tokens open; "": the API
 	CreatedAt  time.Time `json:"createdAt"`
 	LastUsedAt time.Time `json:"lastUsedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 
-	Family  string `json:"family"`  // digest of what all refresh tokens of the grant have in common
-	Refresh string `json:"refresh"` // digest of the rest of the only one that counts
+	Family  string `json:"family"`           // digest of what all refresh tokens of the grant have in common
+	Refresh string `json:"refresh"`          // digest of the rest of the newest token, which alone counts
+	Former  string `json:"former,omitempty"` // digest of the rest of the token before it
 }
 
 // Used returns the grant after a token was given at a time.

@@ -16,8 +16,8 @@ type Refresh struct {
 	family, secret     string
 }
 
-// Rotating is how long a former token is refused without more after a refresh. A program that refreshes in several threads, or tries
-// again without having had the answer, sends one within seconds. A former token that comes later was stolen.
+// Rotating is how long the token before the newest is refused without more. A program that refreshes in several threads, or tries
+// again without having had the answer, sends one within seconds. A token that comes later, or is older, was stolen.
 const Rotating = 10 * time.Second
 
 // ParseRefresh reads a refresh token. ok is false for a text that is none.
@@ -44,7 +44,7 @@ func (g Grant) NewRefresh(companyID string) (string, Grant) {
 // Rotate returns the next refresh token of a grant, and the grant that takes it alone.
 func (g Grant) Rotate(r Refresh) (string, Grant) {
 	r.secret = sso.Secret()
-	g.Refresh = sso.Hash(r.secret)
+	g.Former, g.Refresh = g.Refresh, sso.Hash(r.secret)
 	return strings.Join([]string{r.CompanyID, r.GrantID, r.family, r.secret}, "."), g
 }
 
@@ -56,4 +56,9 @@ func (g Grant) Belongs(r Refresh) bool {
 // Counts reports whether a refresh token that belongs to the grant is its newest one.
 func (g Grant) Counts(r Refresh) bool {
 	return subtle.ConstantTimeCompare([]byte(sso.Hash(r.secret)), []byte(g.Refresh)) == 1
+}
+
+// Lost reports whether a refresh token that belongs to the grant is the one before the newest, and lost a race to it just now.
+func (g Grant) Lost(r Refresh, now time.Time) bool {
+	return subtle.ConstantTimeCompare([]byte(sso.Hash(r.secret)), []byte(g.Former)) == 1 && now.Sub(g.LastUsedAt) < Rotating
 }

@@ -17,16 +17,17 @@ import (
 )
 
 // Limits of a filter and a transformation together, for one event. An event may go to 50 endpoints, so they are a tenth of those of an
-// arrival.
+// arrival. The steps decide, so that an event that is evaluated again has the same result; on an idle processor they take less than
+// 10 ms. The time ends what the steps do not count, and is long, because a function with little memory gets its processor in slices.
 const (
 	MaxSteps      = 10_000
-	maxSelectTime = 10 * time.Millisecond
+	maxSelectTime = time.Second
 	maxBody       = 20_000 // bytes that a transformation makes, as many as an event's payload has
 )
 
 var (
 	errSteps = errors.New("needs too much work for this event: it may use 10,000 steps; select fewer items, or shorter texts")
-	errSlow  = errors.New("took longer than 10 ms")
+	errSlow  = errors.New("took longer than a second")
 )
 
 // Selection says which events an endpoint gets, by its filter, and with which body, by its transformation. Both are expressions of the

@@ -58,6 +58,16 @@ type Client struct {
 	send      http.RoundTripper
 }
 
+// Public returns a client that reaches none of AllowNetworks: for addresses that strangers choose. A nil client stays nil.
+func (c *Client) Public() *Client {
+	if c == nil || len(c.opts.AllowNetworks) == 0 {
+		return c
+	}
+	opts := c.opts
+	opts.AllowNetworks = nil
+	return New(opts)
+}
+
 // New makes a client with its own connections.
 func New(opts Options) *Client {
 	c := &Client{opts: opts, guard: newGuard(opts)}
