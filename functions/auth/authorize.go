@@ -160,7 +160,7 @@ func (d Deps) back(w wanted, answer url.Values) string {
 	return u.String()
 }
 
-// bound refuses a consent for the MCP endpoint of another company than the one that the person is in.
+// bound refuses a consent for the MCP endpoint of another company than the person's own.
 func (w wanted) bound(ctx context.Context) error {
 	if w.companyID != "" && w.companyID != web.CallerOf(ctx).Company {
 		return fault.New(fault.Forbidden, "the request is for another company than the one you are in; switch to it, or log in there")

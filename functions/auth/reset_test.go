@@ -53,7 +53,7 @@ func TestReset(t *testing.T) {
 	signIn(h, h.A.Email, another)
 }
 
-// TestReset_Refused refuses an expired code, one that a newer one replaced, and codes that never were.
+// TestReset_Refused refuses an expired code, a code that a newer code replaced, and codes that never were.
 func TestReset_Refused(t *testing.T) {
 	t.Parallel()
 	h, clock := harness(t)

@@ -68,7 +68,7 @@ func (d Deps) revoke(ctx context.Context, in *revocationInput) (*struct{}, error
 	return nil, store.Fault(c.Commit(ctx, op), "")
 }
 
-// revokeRefresh ends the grant of a refresh token. One that is not known needs no more.
+// revokeRefresh ends the grant of a refresh token. An unknown token needs no more.
 func (d Deps) revokeRefresh(ctx context.Context, r grant.Refresh, clientID string) error {
 	c := store.For(d.Store, r.CompanyID)
 	s, err := grant.Load(ctx, c, r.GrantID, d.Now())

@@ -17,7 +17,7 @@ type level struct{ text, items int }
 //nolint:gochecknoglobals // a constant
 var levels = []level{{1 << 20, 1 << 20}, {2000, 100}, {500, 30}, {200, 10}, {80, 5}}
 
-// shown returns an answer as data for a model: marked as not trusted, without characters that nobody sees, and shortened to a level.
+// shown returns an answer as data for a model: marked as not trusted, without characters without a picture, and shortened to a level.
 // An action that waits for an approval is shown by what is needed to wait for it.
 func (e *exchange) shown(body map[string]any, n int) map[string]any {
 	if state, id := body["state"], body["approvalId"]; id != nil {

@@ -122,13 +122,19 @@ func TestAgent(t *testing.T) {
 	t.Parallel()
 	steps, _, _ := strings.Cut(readFile(t, "agent.md"), "## An agent's loop")
 	commands := regexp.MustCompile("(?s)## (\\d+)[^\n]*\n.*?```sh run\n(.*?)```").FindAllStringSubmatch(steps, -1)
-	if n := len(commands); n != strings.Count(steps, "```sh run") || n > 10 {
-		t.Errorf("%d numbered commands, want those of all steps, and at most 10", n)
+	if n, all := len(commands), strings.Count(steps, "```sh run"); n != all {
+		t.Errorf("%d numbered commands, want those of all %d steps", n, all)
+	}
+	if n := len(commands); n > 10 {
+		t.Errorf("%d commands, want at most 10", n)
 	}
 	request := regexp.MustCompile(`(?m)^(?:[A-Z]+=\$\()?(?:curl|api|note)\b[^(]`)
 	for i, command := range commands {
-		if n := len(request.FindAllString(command[2], -1)); n != 1 || command[1] != strconv.Itoa(i+1) {
-			t.Errorf("command %s has %d requests, want command %d with 1", command[1], n, i+1)
+		if command[1] != strconv.Itoa(i+1) {
+			t.Errorf("command %d has the number %s", i+1, command[1])
+		}
+		if n := len(request.FindAllString(command[2], -1)); n != 1 {
+			t.Errorf("command %s makes %d requests, want 1", command[1], n)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func FindMark(ctx context.Context, c store.Company, digest string) (Mark, int64,
 }
 
 // Request returns the writes that store a new approval: the approval, the mark of its action, and the timer that warns before
-// it ends, and sets the one that ends it.
+// it ends, and sets the timer of its end.
 // version is that of the mark that it replaces, or 0.
 func (a Approval) Request(c store.Company, version int64) []store.Op {
 	return []store.Op{

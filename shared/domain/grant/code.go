@@ -59,7 +59,7 @@ func ErrCode() error {
 }
 
 // FindCode returns the code of a secret, once the third party has proved that it asked for it: by its client_id, its redirect and the
-// verifier of its challenge (RFC 7636 §4.6). For one that was used it also returns ErrReplayed.
+// verifier of its challenge (RFC 7636 §4.6). For a used code it also returns ErrReplayed.
 func FindCode(ctx context.Context, c store.Company, secret, clientID, redirect, verifier string, now time.Time) (Code, error) {
 	var code Code
 	key := codePrefix + sso.Hash(secret)

@@ -20,7 +20,7 @@ type Refresh struct {
 // again without having had the answer, sends one within seconds. A token that comes later, or is older, was stolen.
 const Rotating = 10 * time.Second
 
-// ParseRefresh reads a refresh token. ok is false for a text that is none.
+// ParseRefresh reads a refresh token. ok is false for another text.
 func ParseRefresh(text string) (r Refresh, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 4 {
