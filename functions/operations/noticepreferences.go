@@ -55,7 +55,7 @@ func putNoticePreferences(ctx context.Context, in *noticePreferencesInput) (*not
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	if err := in.IfMatch.Check(strconv.FormatInt(version, 10)); err != nil {
+	if err := in.Check(strconv.FormatInt(version, 10)); err != nil {
 		return nil, err
 	}
 	if err := c.Commit(ctx, in.Body.Save(c, userID, version)); err != nil {

@@ -67,7 +67,7 @@ func ends(i integration.Integration) (all []time.Time) {
 
 // Expiring returns the matter of something of an integration that expires at a time; ok is false if it was renewed meanwhile.
 func Expiring(i integration.Integration, expires, now time.Time) (m Matter, ok bool) {
-	what := ""
+	var what string
 	switch {
 	case i.State == integration.Certified && i.Certification != nil && i.Certification.ExpiresAt.Equal(expires):
 		what = "certification"

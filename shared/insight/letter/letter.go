@@ -31,6 +31,7 @@ type Mail struct{ Subject, Text, HTML string }
 //go:embed mail.html mail.txt subject.txt
 var files embed.FS
 
+//nolint:gochecknoglobals // parsed once, and never changed
 var (
 	page    = template.Must(template.ParseFS(files, "mail.html"))
 	plain   = texttemplate.Must(texttemplate.ParseFS(files, "mail.txt"))
