@@ -48,7 +48,7 @@ func (n *Notifier) concerned(ctx context.Context, c store.Company, m notice.Matt
 	return all, nil
 }
 
-// undecidable tells the founders that nobody may decide on an approval.
+// undecidable tells the founders that no person may decide on an approval.
 func (n *Notifier) undecidable(ctx context.Context, c store.Company, approvalID string) error {
 	a, waits, err := n.waiting(ctx, c, approvalID)
 	if err != nil || !waits {

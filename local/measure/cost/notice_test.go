@@ -15,7 +15,7 @@ type taker struct{}
 
 func (taker) Send(context.Context, mail.Message) error { return nil }
 
-// matter is one that concerns the founders.
+// matter returns an alert to the founders.
 func (w *world) matter() notice.Matter {
 	return notice.Matter{
 		Kind: notice.Alert, Name: "endpoint-disabled", About: "integration:" + id.New(), Level: 1, Subject: "webhook was disabled", Why: "You may repair it.",

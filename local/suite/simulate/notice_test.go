@@ -31,7 +31,7 @@ func (w *world) checkNotices(company string) {
 }
 
 // TestNotices_Faults counts what faults do to mails: none is lost, and a mail that comes twice has one Message-ID. It fails if no run has
-// told anybody or has mailed anything twice, because then it proves nothing.
+// told a person or has mailed anything twice, because then it proves nothing.
 func TestNotices_Faults(t *testing.T) {
 	t.Parallel()
 	sent, again := 0, 0

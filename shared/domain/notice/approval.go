@@ -8,8 +8,8 @@ import (
 	"orgops/shared/domain/user"
 )
 
-// Reminders lists after what times an approval that still waits is told again. At the last one every founder is told, also those who
-// want no mail about approvals. An approval expires after 24 hours.
+// Reminders lists after what times an approval that still waits is told again. At the last one every founder is told, also a founder who
+// wants no mail about approvals. An approval expires after 24 hours.
 func Reminders() []time.Duration { return []time.Duration{6 * time.Hour, 18 * time.Hour} }
 
 // Asked returns the matter of an approval that waits: the request for step 0, or a reminder.
@@ -37,7 +37,7 @@ func Asked(a approval.Approval, step int) Matter {
 	return m
 }
 
-// Undecidable returns the matter of an approval on which nobody may decide, which its requester and the founders are told.
+// Undecidable returns the matter of an approval on which no person may decide, which its requester and the founders are told.
 func Undecidable(a approval.Approval) Matter {
 	m := Asked(a, 0)
 	m.Name, m.Except, m.Asked, m.Why = "approval-undecidable", "", time.Time{}, "You are a founder, and no other person may decide."

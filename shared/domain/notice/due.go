@@ -55,7 +55,7 @@ func Due(c store.Change) ([]queue.Message, error) {
 	return nil, nil
 }
 
-// asked returns the messages about a new approval: the request, and the reminders of one that waits long.
+// asked returns the messages about a new approval: the request, and the reminders, in case it waits long.
 func asked(company string, a approval.Approval) ([]queue.Message, error) {
 	matter := Asked(a, 0)
 	all, err := messages(time.Time{}, Job{Company: company, Matter: &matter})

@@ -174,7 +174,7 @@ type Link struct {
 // maxPlain limits a text that people or providers wrote, in characters.
 const maxPlain = 200
 
-// Plain returns a text of others for one line of a mail: without line breaks, characters that change the direction or that nobody sees,
+// Plain returns a text of others for one line of a mail: without line breaks, characters that change the direction or are invisible,
 // and without addresses that a mail program would turn into links, which could look like ours.
 func Plain(text string) string {
 	text = strings.Map(func(r rune) rune {
