@@ -161,11 +161,17 @@ func TestProvisioner_Refuses(t *testing.T) {
 	for _, tt := range tests {
 		wantError(t, f, []byte(tt.payload), tt.holds)
 	}
-	for _, email := range []string{"eve@example.com", "ada@example.com"} { // ada has a login in another company already
-		var answer struct{ Password string }
+	for email, known := range map[string]bool{"eve@example.com": false, "ada@example.com": true} { // ada has a password already
+		var answer struct {
+			Password string
+			Known    bool
+		}
 		into(t, f.Invoke(t, []byte(`{"name":"Other","email":"`+email+`"}`)), &answer)
-		if answer.Password == "" {
-			t.Errorf("the answer for %s lacks the generated password", email)
+		if answer.Known != known {
+			t.Errorf("%s is known: %t, want %t", email, answer.Known, known)
+		}
+		if generated := answer.Password != ""; generated == known {
+			t.Errorf("the answer for %s has a generated password: %t, want %t", email, generated, !known)
 		}
 	}
 }
