@@ -23,7 +23,7 @@ import (
 // Options says what to relay and where to.
 type Options struct {
 	Forward  string        // the local url
-	Events   []string      // patterns of events; empty: every event
+	Events   []string      // patterns of events; empty: the events of the contract
 	Secret   string        // that signs; empty: a new one
 	Interval time.Duration // between two questions for new events; it grows while none arrives
 	Out      io.Writer

@@ -376,6 +376,8 @@ export interface UserEventData {
   identity?: string;
   /** when the invitation expires, and the user with it; absent once it is accepted */
   invitedUntil?: string;
+  /** when a mail to the address was refused for good, or reported as unwanted; no more mails go to it */
+  mailRefusedAt?: string;
   /** the user's name */
   name?: string;
   /** The fields that were left out to keep the event below 20 kB; the API has them */
