@@ -100,7 +100,7 @@ func (a *API) GeneratedURL() string {
 		*a.REST.RestApiId(), *a.REST.Stack().Region(), *a.REST.Stack().UrlSuffix(), Stage)
 }
 
-// issue sets the issuer of tokens, which is also the address of sign-ins, in a function's environment. With a domain, tokens and
+// Issue sets the issuer of tokens, which is also the address of sign-ins, in a function's environment. With a domain, tokens and
 // sign-ins of the generated address go on.
 // Issue sets the service's address for a function.
 func (a *API) Issue(f *function.Function) {
