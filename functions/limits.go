@@ -138,7 +138,7 @@ func Limits() []Limit {
 		span("goal-history", "the time for which a goal's values are kept", goal.HistoryDays*24*time.Hour),
 		{"clients", "the clients of a company", client.MaxPerCompany, "clients"},
 		{"grants", "the third parties' grants of a company", grant.MaxPerCompany, "grants"},
-		{"grants-of-a-user", "the third parties' grants of one user; another one ends the one that was used longest ago", grant.MaxPerUser, "grants"},
+		{"grants-of-a-user", "the third parties' grants of one user; one more ends that which was used longest ago", grant.MaxPerUser, "grants"},
 		span("grant-code", "the time in which the code of a consent is exchanged", grant.CodeLifetime),
 		span("grant-idle", "the time for which a third party's access goes on without a new token", grant.Idle),
 		span("grant-lifetime", "the time after which a third party asks a person again", grant.Lifetime),
