@@ -77,10 +77,13 @@ func TestDispatcher_Filter(t *testing.T) {
 		}
 	}
 	ignored := cmpopts.IgnoreFields(selection.Counts{}, "Date")
-	if diff := cmp.Diff([]selection.Counts{{Matched: 1, Filtered: 2}}, r.selected("a", "webhook-some"), ignored); diff != "" {
+	counted := []selection.Counts{{Matched: 1, Filtered: 2}}
+	worktest.Until(t, "the counts are stored", func() bool { return cmp.Equal(counted, r.selected("a", "webhook-some"), ignored) })
+	if diff := cmp.Diff(counted, r.selected("a", "webhook-some"), ignored); diff != "" {
 		t.Errorf("counts differ (-want +got):\n%s", diff)
 	}
 	failed := []selection.Counts{{Filtered: 2, Failed: 1, Reason: want.HeldDetail}}
+	worktest.Until(t, "the failure is stored", func() bool { return cmp.Equal(failed, r.selected("a", "webhook-ordered"), ignored) })
 	if diff := cmp.Diff(failed, r.selected("a", "webhook-ordered"), ignored); diff != "" {
 		t.Errorf("counts of the ordered endpoint differ (-want +got):\n%s", diff)
 	}
