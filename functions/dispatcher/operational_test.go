@@ -21,6 +21,9 @@ func (r *running) operate(company string) map[string]int {
 			r.Put(company, key, entity, json.RawMessage(body))
 		}
 	}
+	// first, because what happens meanwhile is held
+	r.Change(company, "webhook-one", func(i *integration.Integration) { i.Disable(integration.DisabledGone, i.UpdatedAt) })
+	r.Change(company, "webhook-one", func(i *integration.Integration) { i.Enabled = true })
 	put("APPROVAL#1", "approval", `{"state":"pending"}`, `{"state":"pending","warnedAt":"2026-01-01T00:00:00Z"}`, `{"state":"rejected"}`)
 	put("EXECUTIVEACTION#e#1", "executive-action", `{"state":"done"}`)
 	put("AUDIT#1", "audit", `{"outcome":"success"}`)
@@ -30,8 +33,6 @@ func (r *running) operate(company string) map[string]int {
 	sandboxed := `{"provider":"github","state":"sandbox"}`
 	put("INTEGRATION#github", "integration", sandboxed, `{"provider":"github","state":"certified","certification":{}}`,
 		`{"provider":"github","state":"certified","certification":{"warnedAt":"2026-01-01T00:00:00Z"}}`, sandboxed)
-	r.Change(company, "webhook-one", func(i *integration.Integration) { i.Disable(integration.DisabledGone, i.UpdatedAt) })
-	r.Change(company, "webhook-one", func(i *integration.Integration) { i.Enabled = true })
 	return map[string]int{
 		event.ApprovalRequested: 1, event.ApprovalDecided: 1, event.ExecutiveActed: 1, event.AuditRecorded: 1, event.UserJoined: 1, event.UserLeft: 1,
 		event.SyncFailed: 1, event.DeliveryDead: 1, event.IntegrationCertified: 1, event.IntegrationSandboxed: 1, event.EndpointDisabled: 1,
