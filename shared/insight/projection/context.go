@@ -284,5 +284,9 @@ func Decode(item store.Item) (Context, error) {
 // Save returns the write that replaces the context of the given version; version 0 stores the first one. The write stays
 // out of the change feed, because nothing is derived from a context.
 func Save(c store.Company, version int64, p Context) store.Op {
-	return c.Save(Key, Entity, version, stored{p}).Quietly()
+	raw, err := Encode(p)
+	if err != nil {
+		panic(fmt.Sprintf("projection: the context is not JSON: %v", err)) // as the store does with a body
+	}
+	return c.Save(Key, Entity, version, raw).Quietly()
 }

@@ -22,7 +22,7 @@ type packed struct {
 // Encode returns the stored form of a context. It compresses that of a company with more integrations than every plan allows. The others
 // stay as they are, so that a release before this one reads them.
 func Encode(p Context) (json.RawMessage, error) {
-	raw, err := json.Marshal(p)
+	raw, err := fastjson.Marshal(p)
 	if err != nil || len(p.Integrations) <= integration.MaxPerCompany {
 		return raw, err
 	}
@@ -39,12 +39,6 @@ func Encode(p Context) (json.RawMessage, error) {
 	}
 	return json.Marshal(packed{out.Bytes()})
 }
-
-// stored encodes a context for the store.
-type stored struct{ Context }
-
-// MarshalJSON implements json.Marshaler.
-func (s stored) MarshalJSON() ([]byte, error) { return Encode(s.Context) }
 
 // isPacked reports whether a stored context is compressed.
 func isPacked(body []byte) bool { return bytes.HasPrefix(body, []byte(`{"packed":`)) }
