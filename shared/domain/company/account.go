@@ -34,11 +34,22 @@ type Member struct {
 
 // Accounts returns the accounts of an e-mail address, the proven one first.
 func Accounts(ctx context.Context, st store.Store, email string) ([]Account, error) {
-	page, err := st.Query(ctx, store.Login(email), store.Query{})
+	items, err := itemsOf(ctx, st, store.Login(email))
 	if err != nil {
-		return nil, store.Fault(err, "")
+		return nil, err
 	}
-	return AccountsIn(store.Login(email), page.Items)
+	return AccountsIn(store.Login(email), items)
+}
+
+// itemsOf returns all items of a partition of an e-mail address.
+func itemsOf(ctx context.Context, st store.Store, p store.Partition) (all []store.Item, err error) {
+	for item, err := range store.Items(ctx, st, p, store.Query{}) {
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		all = append(all, item)
+	}
+	return all, nil
 }
 
 // AccountsIn returns the accounts among the items of an e-mail address's partition, the proven one first. A login of an earlier release

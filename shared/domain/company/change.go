@@ -144,6 +144,11 @@ func departure(ctx context.Context, st store.Store, c store.Company, u user.User
 		return nil, err
 	}
 	account, err := AccountOf(all, c.ID(), u.ID)
+	for i := range account.Members {
+		if m := &account.Members[i]; m.key == login.key {
+			m.version = login.version // the caller has planned with this one, so a change since then conflicts
+		}
+	}
 	return account.Leave(c.ID()), err
 }
 

@@ -106,18 +106,18 @@ func OpenReset(ctx context.Context, st store.Store, code string, now time.Time) 
 	if !ok {
 		return OpenedReset{}, errReset()
 	}
-	page, err := st.Query(ctx, p, store.Query{})
+	items, err := itemsOf(ctx, st, p)
 	if err != nil {
-		return OpenedReset{}, store.Fault(err, "")
+		return OpenedReset{}, err
 	}
 	out := OpenedReset{consumes: []store.Op{deletion(at, ResetKey, ResetEntity, item.Version)}}
-	for _, known := range page.Items {
+	for _, known := range items {
 		var last Reset
 		if known.Key == ResetKey && known.Decode(&last) == nil && last.Code == at.String() {
 			out.consumes = append(out.consumes, deletion(p, ResetKey, ResetEntity, known.Version))
 		}
 	}
-	if out.all, err = AccountsIn(p, page.Items); err != nil {
+	if out.all, err = AccountsIn(p, items); err != nil {
 		return OpenedReset{}, err
 	}
 	if len(out.consumes) < 2 || len(out.all) == 0 {
