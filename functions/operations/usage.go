@@ -75,7 +75,7 @@ func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
 	out := Usage{
 		ContextVersion: p.ContextVersion, AsOf: facts.AsOf, Plan: p.Company.Plan, Limits: limitsOf(p.Company.Plan),
 		Days: daysOf(p.Deliveries.Daily), Holdings: Holdings{
-			Integrations: len(p.Integrations), MaxIntegrations: integration.MaxPerCompany, Memories: p.Memory.Total,
+			Integrations: len(p.Integrations), MaxIntegrations: integration.Most(p.Company.Plan), Memories: p.Memory.Total,
 			Goals: p.Goals.Total, Waiting: p.Deliveries.Pending.Total(),
 		},
 	}
