@@ -50,6 +50,9 @@ type wanted struct {
 // leads a browser to it.
 func (d Deps) want(ctx context.Context, r AuthorizationRequest) (wanted, error) {
 	w := wanted{AuthorizationRequest: r}
+	if len(d.Issuers) == 0 {
+		return w, errNoAddress()
+	}
 	var err error
 	if w.document, err = d.documents.get(ctx, r.ClientID); err != nil {
 		return w, err

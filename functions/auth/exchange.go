@@ -19,8 +19,8 @@ func (d Deps) exchangeCode(ctx context.Context, in TokenRequest) (*loginOutput, 
 	if in.Verifier == "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/code_verifier", Detail: "authorization_code needs it"}})
 	}
-	if _, _, ok := grant.SplitCode(in.Code); ok {
-		return d.exchangeGrant(ctx, in)
+	if companyID, secret, ok := grant.SplitCode(in.Code); ok {
+		return d.exchangeGrant(ctx, companyID, secret, in)
 	}
 	companyID, secret := sso.Split(in.Code)
 	if !id.Valid(companyID) {

@@ -18,11 +18,7 @@ import (
 
 // exchangeGrant gives a third party the first tokens of a grant for the code of a consent, once. A code that comes again ends the tokens
 // that it led to (RFC 6749 §4.1.2).
-func (d Deps) exchangeGrant(ctx context.Context, in TokenRequest) (*loginOutput, error) {
-	companyID, secret, ok := grant.SplitCode(in.Code)
-	if !ok {
-		return nil, asGrant(grant.ErrCode())
-	}
+func (d Deps) exchangeGrant(ctx context.Context, companyID, secret string, in TokenRequest) (*loginOutput, error) {
 	c := store.For(d.Store, companyID)
 	if err := user.Halted(ctx, c); err != nil {
 		return nil, err
@@ -167,7 +163,7 @@ func (d Deps) claimsOfGrant(ctx context.Context, c store.Company, g grant.Grant,
 	if in.Resource != "" {
 		asked, err := d.resource(in.Resource, c.ID())
 		if err == nil && asked != g.Resource {
-			err = web.OAuthError("invalid_target", fault.New(fault.Malformed, "the resource is not the one that was authorized"))
+			err = errTarget("the resource is not the one that was authorized")
 		}
 		if err != nil {
 			return claims, err

@@ -74,7 +74,7 @@ func removed(err error) error {
 	return err
 }
 
-// errTarget refuses the audience of a token exchange (RFC 8693 §2.2.2).
+// errTarget refuses what a token would be for: the audience of an exchange (RFC 8693 §2.2.2), or the resource (RFC 8707 §2).
 func errTarget(why string) error {
 	return web.OAuthError("invalid_target", fault.New(fault.Malformed, why))
 }

@@ -80,18 +80,14 @@ func (d Deps) issueToken(ctx context.Context, in *tokenInput) (*loginOutput, err
 // resource returns the resource of a token of a company for the resource of a request. It refuses a resource that the company does not
 // have (RFC 8707 §2). An earlier address of the service counts as its current one.
 func (d Deps) resource(address, companyID string) (string, error) {
-	if address == "" {
+	of, ok := d.companyOf(address)
+	switch {
+	case ok && of == "":
 		return "", nil
+	case ok && of == companyID:
+		return token.MCPResource(d.Issuers[0], companyID), nil
 	}
-	for _, base := range d.Issuers {
-		switch address {
-		case base:
-			return "", nil
-		case token.MCPResource(base, companyID):
-			return token.MCPResource(d.Issuers[0], companyID), nil
-		}
-	}
-	return "", web.OAuthError("invalid_target", fault.New(fault.Malformed, "the resource is not one of the company; send the address of its MCP endpoint or of the service"))
+	return "", errTarget("the resource is not one of the company; send the address of its MCP endpoint or of the service")
 }
 
 // sign answers a token with these claims, for a company that it reads.
