@@ -59,6 +59,9 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if s.notice.DueAt.After(s.now) {
 		return s.notice.DueAt, nil
 	}
+	if s.Sender == nil { // on AWS, until the operator sets one
+		return time.Time{}, s.omit(ctx, "the service has no mail settings")
+	}
 	if err := s.load(ctx); err != nil {
 		return time.Time{}, err
 	}
@@ -67,12 +70,10 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 		return time.Time{}, err
 	}
 	if why != "" {
-		s.notice.End(notice.Omitted, why)
-		return time.Time{}, s.company.Commit(ctx, s.notice.Replace(c, s.version))
+		return time.Time{}, s.omit(ctx, why)
 	}
 	if s.notice.Name == notice.Invitation && s.notice.Attempts == 0 && !s.invites.Add(s.person.Email) {
-		s.notice.End(notice.Omitted, "too many invitations were mailed today; give the person the token by another way")
-		return time.Time{}, s.company.Commit(ctx, s.notice.Replace(c, s.version))
+		return time.Time{}, s.omit(ctx, "too many invitations were mailed today; give the person the token by another way")
 	}
 	if free := s.box.Free(s.now); free.After(s.now) && !s.notice.Hurries() {
 		return free, s.delay(ctx, free)
@@ -81,6 +82,12 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 		return time.Time{}, err
 	}
 	return s.attempt(ctx)
+}
+
+// omit ends the notice without a mail.
+func (s *sending) omit(ctx context.Context, why string) error {
+	s.notice.End(notice.Omitted, why)
+	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version))
 }
 
 // load reads what decides about the notice.
@@ -119,8 +126,6 @@ func (s *sending) load(ctx context.Context) (err error) {
 func (s *sending) needless(ctx context.Context) (why string, err error) {
 	n := s.notice
 	switch {
-	case s.Sender == nil:
-		return "the service has no mail settings", nil
 	case s.at == 0:
 		return "the person has left", nil
 	case s.person.State == user.Disabled:

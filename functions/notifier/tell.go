@@ -20,7 +20,7 @@ func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) e
 	if err != nil {
 		return err
 	}
-	if len(concerned) == 0 && m.Name == "approval-requested" {
+	if len(concerned) == 0 && m.Name == notice.Requested {
 		return n.undecidable(ctx, c, strings.TrimPrefix(m.About, approval.Entity+":"))
 	}
 	for _, u := range concerned {
@@ -70,16 +70,17 @@ func (n *Notifier) tellOne(ctx context.Context, c store.Company, m notice.Matter
 	if !m.Always {
 		due = p.Due(m.Kind, due)
 	}
+	told := m.Notice(c.ID(), userID, due)
 	for range tries {
 		box, version, loadErr := n.box(ctx, c, userID)
 		if loadErr != nil || !box.Tell(m, n.Now()) {
 			return loadErr
 		}
-		err = c.Commit(ctx, append(m.Notice(c.ID(), userID, due).Create(c), box.Save(c, userID, version))...)
+		err = c.Commit(ctx, append(told.Create(c), box.Save(c, userID, version))...)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if _, known := c.Get(ctx, notice.Key(m.Notice(c.ID(), userID, due).ID), nil); known == nil {
+		if _, known := c.Get(ctx, notice.Key(told.ID), nil); known == nil {
 			return nil // the box has forgotten what the person was told
 		}
 	}

@@ -10,13 +10,18 @@ import (
 
 // Reminders lists after what times an approval that still waits is told again. At the last one every founder is told, also a founder who
 // wants no mail about approvals. An approval expires after 24 hours.
-func Reminders() []time.Duration { return []time.Duration{6 * time.Hour, 18 * time.Hour} }
+func Reminders() []time.Duration {
+	return []time.Duration{6 * time.Hour, approval.Waits - approval.Warns}
+}
+
+// Requested names the notice of an approval that waits.
+const Requested = "approval-requested"
 
 // Asked returns the matter of an approval that waits: the request for step 0, or a reminder.
 func Asked(a approval.Approval, step int) Matter {
 	title, action := Plain(a.Title), a.Action
 	m := Matter{
-		Kind: Approval, Name: "approval-requested", About: "approval:" + a.ID, Level: step, At: a.RequestedAt, Asked: a.RequestedAt, Until: a.ExpiresAt,
+		Kind: Approval, Name: Requested, About: "approval:" + a.ID, Level: step, At: a.RequestedAt, Asked: a.RequestedAt, Until: a.ExpiresAt,
 		Subject: fmt.Sprintf("Approval asked: %s %q", action, title), Why: "You may decide on approvals.", To: Deciders(),
 		Content: Content{
 			Paragraphs: []string{"An action waits for a person's decision. It is carried out only if it is approved in time."},

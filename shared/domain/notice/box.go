@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"slices"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -79,12 +80,7 @@ func (b *Box) Free(now time.Time) time.Time {
 
 // Delay remembers a notice that waits for the end of the hour.
 func (b *Box) Delay(noticeID string) {
-	for _, id := range b.Delayed {
-		if id == noticeID {
-			return
-		}
-	}
-	if len(b.Delayed) < maxDelayed {
+	if !slices.Contains(b.Delayed, noticeID) && len(b.Delayed) < maxDelayed {
 		b.Delayed = append(b.Delayed, noticeID)
 	}
 }

@@ -3,6 +3,7 @@ package notice
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/domain/integration"
@@ -16,13 +17,8 @@ const Ahead = 7 * 24 * time.Hour
 // ofIntegration returns the messages about a change of an integration.
 func ofIntegration(c store.Change) ([]queue.Message, error) {
 	var was, is integration.Integration
-	if c.Old != nil {
-		if err := json.Unmarshal(c.Old.Body, &was); err != nil {
-			return nil, err
-		}
-	}
-	if err := json.Unmarshal(c.New.Body, &is); err != nil {
-		return nil, err
+	if c.Old != nil && json.Unmarshal(c.Old.Body, &was) != nil || json.Unmarshal(c.New.Body, &is) != nil {
+		return nil, nil // the integration counts as damaged, as for its events, and others go on
 	}
 	var all []queue.Message
 	if m, ok := turned(was, is, c.At); ok && c.Old != nil {
@@ -33,7 +29,7 @@ func ofIntegration(c store.Change) ([]queue.Message, error) {
 		all = told
 	}
 	for _, end := range ends(is) {
-		if has(ends(was), end) || !end.After(c.At) {
+		if slices.ContainsFunc(ends(was), end.Equal) || !end.After(c.At) {
 			continue
 		}
 		m, err := messages(end.Add(-Ahead), Job{Company: c.Company, Provider: is.Provider, Expires: end})
@@ -43,15 +39,6 @@ func ofIntegration(c store.Change) ([]queue.Message, error) {
 		all = append(all, m...)
 	}
 	return all, nil
-}
-
-func has(all []time.Time, t time.Time) bool {
-	for _, one := range all {
-		if one.Equal(t) {
-			return true
-		}
-	}
-	return false
 }
 
 // ends lists when the certification and the credentials of an integration expire.

@@ -24,11 +24,7 @@ func Form(from mail.Address, m contract.Message) (*gomail.Msg, error) {
 		return nil, &contract.RefusedError{Enhanced: "5.1.2"}
 	}
 	out.ToMailAddress(to)
-	if m.ReplyTo != "" {
-		if err := out.ReplyTo(m.ReplyTo); err != nil {
-			return nil, &contract.RefusedError{}
-		}
-	}
+
 	out.Subject(m.Subject)
 	out.SetDateWithValue(m.At)
 	out.SetMessageIDWithValue(m.ID + "@" + host)
