@@ -3,6 +3,7 @@ package ticker
 import (
 	"context"
 	"strings"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/approval"
@@ -65,13 +66,14 @@ func (t *Ticker) warn(ctx context.Context, c store.Company, timer store.Timer) (
 	if fault.KindOf(err) == fault.NotFound {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
 	now := t.Now().UTC()
 	marked, ok := i.Warned(timer.Kind, now)
 	switch {
-	case err != nil:
-		return nil, err
 	case !ok && timer.Kind == integration.WarningTimer: // maybe its time is over, because the tick is late
-		return t.expire(ctx, c, timer.Subject)
+		return expired(c, i, version, now), nil
 	case !ok:
 		return nil, nil
 	}
@@ -89,9 +91,16 @@ func (t *Ticker) expire(ctx context.Context, c store.Company, subject string) ([
 	if fault.KindOf(err) == fault.NotFound {
 		return nil, nil
 	}
-	now := t.Now().UTC()
-	if err != nil || i.State != integration.Certified || i.IsCertified(now) {
+	if err != nil {
 		return nil, err
 	}
-	return []store.Op{c.Replace(integration.Key(provider), integration.Entity, version, i.Sandboxed(integration.SandboxedByExpiry, now))}, nil
+	return expired(c, i, version, t.Now().UTC()), nil
+}
+
+// expired returns the write that returns a connector to the sandbox, if its certification has expired.
+func expired(c store.Company, i integration.Integration, version int64, now time.Time) []store.Op {
+	if i.State != integration.Certified || i.IsCertified(now) {
+		return nil
+	}
+	return []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, version, i.Sandboxed(integration.SandboxedByExpiry, now))}
 }

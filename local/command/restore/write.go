@@ -134,7 +134,7 @@ func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
 		if err := json.Unmarshal(l.Body, &a); err != nil || !a.IsPending(w.now) {
 			return nil, err
 		}
-		return []store.Op{w.c.Timer(a.ExpiresAt.Add(-approval.Warns), approval.WarningTimer, a.ID)}, nil
+		return []store.Op{a.Ending(w.c)}, nil
 	case goal.Entity:
 		var g goal.Goal
 		err := json.Unmarshal(l.Body, &g)

@@ -65,10 +65,17 @@ func Expire(ctx context.Context, c store.Company, approvalID string, now time.Ti
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil || a.State != Pending || a.IsPending(now) {
+	if err != nil {
 		return nil, err
 	}
-	return a.End(Expired, Answer{At: now, By: system()}).Settle(ctx, c, item.Version)
+	return a.expire(ctx, c, item.Version, now)
+}
+
+func (a Approval) expire(ctx context.Context, c store.Company, version int64, now time.Time) ([]store.Op, error) {
+	if a.State != Pending || a.IsPending(now) {
+		return nil, nil
+	}
+	return a.End(Expired, Answer{At: now, By: system()}).Settle(ctx, c, version)
 }
 
 // Warn returns the writes that mark an approval that still waits as about to expire, and set the timer that ends it. An approval whose
@@ -79,9 +86,11 @@ func Warn(ctx context.Context, c store.Company, approvalID string, now time.Time
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil || !a.IsPending(now) {
-		expire, failed := Expire(ctx, c, approvalID, now)
-		return expire, errors.Join(err, failed)
+	if err != nil {
+		return nil, err
+	}
+	if !a.IsPending(now) {
+		return a.expire(ctx, c, item.Version, now)
 	}
 	a.WarnedAt = &now
 	return []store.Op{a.replace(c, item.Version), c.Timer(a.ExpiresAt, ExpiryTimer, a.ID)}, nil

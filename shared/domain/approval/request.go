@@ -39,15 +39,19 @@ func FindMark(ctx context.Context, c store.Company, digest string) (Mark, int64,
 	return m, item.Version, err
 }
 
-// Request returns the writes that store a new approval: the approval, the mark of its action, and the timer that warns before
-// it ends, and sets the timer of its end.
-// version is that of the mark that it replaces, or 0.
+// Request returns the writes that store a new approval: the approval, the mark of its action, and the timer of its end. version is that
+// of the mark that it replaces, or 0.
 func (a Approval) Request(c store.Company, version int64) []store.Op {
 	return []store.Op{
 		c.Create(Key(a.ID), Entity, a).Until(a.RequestedAt.Add(Kept)),
 		a.mark(c, version),
-		c.Timer(a.ExpiresAt.Add(-Warns), WarningTimer, a.ID),
+		a.Ending(c),
 	}
+}
+
+// Ending returns the timer that warns before the approval ends, and sets the timer of its end.
+func (a Approval) Ending(c store.Company) store.Op {
+	return c.Timer(a.ExpiresAt.Add(-Warns), WarningTimer, a.ID)
 }
 
 // mark returns the write of the mark of an approval's action.
