@@ -81,7 +81,6 @@ func (t *tally) add(one selection.Counts) (begin bool) {
 	defer t.mu.Unlock()
 	begin, t.waits = !t.waits, true
 	t.pending.Add(one)
-	t.pending.Date = one.Date
 	return begin
 }
 
@@ -106,7 +105,6 @@ func (t *tally) write(ctx context.Context, to *courier.Endpoint, d *Dispatcher) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pending.Add(added)
-	t.pending.Date = added.Date
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrUnknown) { // an earlier write may have succeeded after all
 		t.stored, t.version, t.process = selection.Counts{}, 0, id.New()
 	}

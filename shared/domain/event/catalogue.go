@@ -60,10 +60,9 @@ func Of(c store.Change) ([]Event, error) {
 
 func ofMemory(c store.Change) ([]Event, error) {
 	if c.Old == nil {
-		return []Event{of(c, MemoryCreated, c.New.Body)}, nil
+		return updated(c, MemoryCreated)
 	}
-	data, err := withPrevious(c.Old.Body, c.New.Body)
-	return []Event{of(c, MemoryUpdated, data)}, err
+	return updated(c, MemoryUpdated)
 }
 
 func ofGoal(c store.Change) ([]Event, error) {
@@ -75,35 +74,18 @@ func ofGoal(c store.Change) ([]Event, error) {
 		return nil, err
 	}
 	events := []Event{of(c, GoalUpdated, data)}
-	changed, err := realigned(c.Old.Body, c.New.Body)
-	if changed {
+	was, is, err := both[goal.Goal](c)
+	if was.Alignment.Status != is.Alignment.Status {
 		events = append(events, of(c, GoalAlignmentChanged, data))
 	}
 	return events, err
 }
 
-func realigned(before, after json.RawMessage) (bool, error) {
-	var was, is goal.Goal
-	if err := fastjson.Unmarshal(before, &was); err != nil {
-		return false, err
-	}
-	err := fastjson.Unmarshal(after, &is)
-	return was.Alignment.Status != is.Alignment.Status, err
-}
-
 // ofSync returns the events of a live run that has just ended. A sandbox run commits nothing, so it causes no event.
 func ofSync(c store.Change) ([]Event, error) {
-	var was, is syncrun.StoredRun
-	if c.Old != nil {
-		if err := fastjson.Unmarshal(c.Old.Body, &was); err != nil {
-			return nil, err
-		}
-	}
-	if err := fastjson.Unmarshal(c.New.Body, &is); err != nil {
+	was, is, err := both[syncrun.StoredRun](c)
+	if err != nil || is.Mode != syncrun.Live || was.State == is.State || !is.State.Ended() {
 		return nil, err
-	}
-	if is.Mode != syncrun.Live || was.State == is.State || !is.State.Ended() {
-		return nil, nil
 	}
 	data, err := json.Marshal(is.Run)
 	if err != nil {

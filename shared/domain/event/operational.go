@@ -133,8 +133,8 @@ func ofCertification(c store.Change, was, is integration.Integration) ([]Event, 
 }
 
 func ofAction(c store.Change) ([]Event, error) {
-	var was, is struct{ State executive.Progress }
-	if err := images(c, &was, &is); err != nil || is.State != executive.Done || was.State == executive.Done {
+	was, is, err := both[struct{ State executive.Progress }](c)
+	if err != nil || is.State != executive.Done || was.State == executive.Done {
 		return nil, err
 	}
 	return updated(c, ExecutiveActed)
@@ -142,8 +142,8 @@ func ofAction(c store.Change) ([]Event, error) {
 
 // ofUser returns the event of a user who can sign in from now on, or cannot any more.
 func ofUser(c store.Change) ([]Event, error) {
-	var was, is user.User
-	if err := images(c, &was, &is); err != nil {
+	was, is, err := both[user.User](c)
+	if err != nil {
 		return nil, err
 	}
 	before, after := c.Old != nil && was.Active(), c.New != nil && is.Active()
@@ -158,21 +158,14 @@ func ofUser(c store.Change) ([]Event, error) {
 	return updated(c, UserLeft)
 }
 
-// images decodes what an item was and what it is. What is absent stays as it is.
-func images(c store.Change, was, is any) error {
-	if c.Old != nil {
-		if err := fastjson.Unmarshal(c.Old.Body, was); err != nil {
-			return err
-		}
-	}
-	if c.New == nil {
-		return nil
-	}
-	return fastjson.Unmarshal(c.New.Body, is)
-}
-
+// both decodes what an item was and what it is; an absent one is the zero value.
 func both[T any](c store.Change) (was, is T, err error) {
-	err = images(c, &was, &is)
+	if c.Old != nil {
+		err = fastjson.Unmarshal(c.Old.Body, &was)
+	}
+	if err == nil && c.New != nil {
+		err = fastjson.Unmarshal(c.New.Body, &is)
+	}
 	return was, is, err
 }
 

@@ -30,8 +30,9 @@ type Counts struct {
 	Reason   string `json:"reason,omitempty" doc:"why one of them failed" example:"the filter gives null; it must give true or false"`
 }
 
-// Add adds the counts of the same day.
+// Add adds the counts of the same day, or the first ones of a day.
 func (c *Counts) Add(other Counts) {
+	c.Date = other.Date
 	c.Matched, c.Filtered, c.Failed = c.Matched+other.Matched, c.Filtered+other.Filtered, c.Failed+other.Failed
 	if other.Reason != "" {
 		c.Reason = other.Reason

@@ -16,7 +16,7 @@ import (
 	"orgops/shared/domain/event"
 )
 
-// Limits of a filter and a transformation together, for one event. An event may go to 50 endpoints, so they are a tenth of those of an
+// Limits of a filter and a transformation together, for one event. An event may go to many endpoints, so they are a tenth of those of an
 // arrival. The steps decide, so that an event that is evaluated again has the same result; on an idle processor they take less than
 // 10 ms. The time ends what the steps do not count, and is long, because a function with little memory gets its processor in slices.
 const (
