@@ -3,6 +3,7 @@ package integrations
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"orgops/shared/domain/approval"
@@ -31,8 +32,11 @@ const (
 // exampleTime returns the time of the examples.
 func exampleTime() time.Time { return time.Date(2026, 2, 23, 12, 0, 0, 0, time.UTC) }
 
-// exampleEvents returns a payload of each event, as the changes below cause them.
-func exampleEvents() (map[string]json.RawMessage, error) {
+// exampleEvents returns a payload of each event. The first call computes them.
+var exampleEvents = sync.OnceValues(makeExamples) //nolint:gochecknoglobals // a constant that takes time to make
+
+// makeExamples returns a payload of each event, as the changes below cause them.
+func makeExamples() (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for _, c := range exampleChanges() {
 		events, err := event.Of(c)

@@ -3,7 +3,8 @@ package mcp
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"orgops/shared/base/text"
 )
 
 // MaxAnswer limits the bytes of an answer to a tool's call. Structured content and its text count both.
@@ -69,16 +70,12 @@ func (s *showing) value(v any) any {
 }
 
 // shorten cuts a text between two characters.
-func (s *showing) shorten(text string) string {
-	if len(text) <= s.text {
-		return text
+func (s *showing) shorten(long string) string {
+	if len(long) <= s.text {
+		return long
 	}
 	s.cut = true
-	end := s.text
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return text.Truncate(long, s.text) + "…"
 }
 
 // visible returns a text without the characters that a person does not see and a model reads: controls, directions of writing, tags and

@@ -102,7 +102,6 @@ func (a *API) GeneratedURL() string {
 
 // Issue sets the issuer of tokens, which is also the address of sign-ins, in a function's environment. With a domain, tokens and
 // sign-ins of the generated address go on.
-// Issue sets the service's address for a function.
 func (a *API) Issue(f *function.Function) {
 	f.Set("ORGOPS_ISSUER", a.URL())
 	if a.Domain.Name != "" {
