@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
-	"strings"
 
+	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -43,14 +42,8 @@ func (a *attempt) hidden(e exchange) exchange {
 	return e
 }
 
-// hide puts … in place of the credentials, also where they are escaped.
-func (a *attempt) hide(text string) string {
-	for _, value := range a.credentials {
-		text = strings.ReplaceAll(text, value, "…")
-		text = strings.ReplaceAll(text, url.QueryEscape(value), "…")
-	}
-	return text
-}
+// hide puts … in place of the credentials.
+func (a *attempt) hide(text string) string { return connector.Hide(text, a.credentials) }
 
 // asked returns the request's part of an exchange. It can be shown: it has no credentials.
 func (a *attempt) asked(r *http.Request) (exchange, error) {

@@ -101,6 +101,18 @@ func Target(resp *http.Response) *url.URL {
 // Page removes the byte order mark in front of a JSON document (RFC 8259 §8.1).
 func Page(document []byte) []byte { return bytes.TrimPrefix(document, []byte("\xEF\xBB\xBF")) }
 
+// Hide puts … in place of credentials, also where a server repeats them as they were sent: escaped in an address, or as the pair of Basic.
+func Hide(said string, credentials map[string]string) string {
+	for _, value := range credentials {
+		said = strings.ReplaceAll(said, value, "…")
+		said = strings.ReplaceAll(said, url.QueryEscape(value), "…")
+	}
+	if user, password := credentials["username"], credentials["password"]; user != "" {
+		said = strings.ReplaceAll(said, base64.StdEncoding.EncodeToString([]byte(user+":"+password)), "…")
+	}
+	return said
+}
+
 // words returns the first words of an answer's body, without markup, credentials and text that looks like a token.
 func words(body []byte, credentials map[string]string) string {
 	markup := regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)>|<[^>]*>`)
@@ -109,12 +121,7 @@ func words(body []byte, credentials map[string]string) string {
 	if page := strings.TrimSpace(said); strings.HasPrefix(page, "<") {
 		said = markup.ReplaceAllString(page, " ")
 	}
-	for _, value := range credentials {
-		said = strings.ReplaceAll(said, value, "…")
-	}
-	if user, password := credentials["username"], credentials["password"]; user != "" {
-		said = strings.ReplaceAll(said, base64.StdEncoding.EncodeToString([]byte(user+":"+password)), "…")
-	}
+	said = Hide(said, credentials)
 	said = token.ReplaceAllString(said, "…")
 	said = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
