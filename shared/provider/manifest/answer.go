@@ -59,9 +59,8 @@ func (r *run) complained(resp *http.Response, document []byte) error {
 
 // throttles reports whether an answer's status asks to wait.
 func (r *run) throttles(resp *http.Response) bool {
-	s, waits := resp.StatusCode, resp.Header.Get("Retry-After") != ""
-	left := r.Throttle.Remaining != "" && resp.Header.Get(r.Throttle.Remaining) == "0"
-	return s == http.StatusTooManyRequests || s == http.StatusServiceUnavailable && waits || slices.Contains(r.Throttle.Statuses, s) && (waits || left)
+	says := resp.Header.Get("Retry-After") != "" || r.Throttle.Remaining != "" && resp.Header.Get(r.Throttle.Remaining) == "0"
+	return connector.Throttled(resp, r.now) != nil || says && slices.Contains(r.Throttle.Statuses, resp.StatusCode)
 }
 
 // wait returns how long to wait without a time.

@@ -37,9 +37,9 @@ type Variable struct {
 	Example     string   `json:"example,omitempty"`
 }
 
-// The forms of a variable.
+// The forms of a variable that are more than a text.
 const (
-	formText, formHost, formURL = "text", "host", "url"
+	formHost, formURL = "host", "url"
 )
 
 // Auth says how a request carries the stored credentials.
@@ -76,9 +76,9 @@ type Complaint struct {
 	Detail  string   `json:"detail,omitempty"`
 }
 
-// What a complaint means.
+// What a complaint means, unless it is a failure.
 const (
-	meansRefused, meansThrottled, meansFailed = "refused", "throttled", "failed"
+	meansRefused, meansThrottled = "refused", "throttled"
 )
 
 // Lists says what a full run lists completely. What it does not list is removed.

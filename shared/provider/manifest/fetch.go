@@ -3,11 +3,11 @@ package manifest
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -83,14 +83,10 @@ func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.
 		return connector.FetchedPage{}, err
 	}
 	defer resp.Body.Close()
-	document, err := outbound.ReadBody(resp, maxDocument)
-	switch {
-	case errors.Is(err, outbound.ErrTooLarge):
-		return connector.FetchedPage{}, fault.Newf(fault.Unavailable, "the page is larger than 8 MiB; ask for smaller pages in the %s", r.words.URL)
-	case err != nil:
-		return connector.FetchedPage{}, r.unreachable(err)
+	document, err := r.read(resp)
+	if err != nil {
+		return connector.FetchedPage{}, err
 	}
-	document = connector.Page(document)
 	if err := r.check(resp, document); err != nil {
 		if r.isStale(resp) {
 			return r.restart()
@@ -105,6 +101,23 @@ func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.
 		return connector.FetchedPage{}, connector.NotListed(r.words.List, resp, document, f.Credentials, problem)
 	}
 	return r.page(ctx, document, resp.Header)
+}
+
+// read returns the body of an answer. That of a refusal counts only if the manifest describes errors, and says what it can: its size or its
+// end must not hide the status.
+func (r *run) read(resp *http.Response) ([]byte, error) {
+	listed := resp.StatusCode == http.StatusOK
+	if !listed && len(r.Errors) == 0 {
+		return nil, nil
+	}
+	document, err := outbound.ReadBody(resp, maxDocument)
+	switch {
+	case listed && errors.Is(err, outbound.ErrTooLarge):
+		return nil, fault.Newf(fault.Unavailable, "the page is larger than 8 MiB; ask for smaller pages in the %s", r.words.URL)
+	case listed && err != nil:
+		return nil, r.unreachable(err)
+	}
+	return connector.Page(document), nil
 }
 
 // begin reads the configuration, the checkpoint and the state.
@@ -174,15 +187,7 @@ func (r *run) restart() (page connector.FetchedPage, err error) {
 
 // isStale reports whether an answer refuses a cursor that has expired, for the first time in this run.
 func (r *run) isStale(resp *http.Response) bool {
-	if r.at.Pages == 0 || r.at.Restarted {
-		return false
-	}
-	for _, status := range r.Paging.Stale {
-		if resp.StatusCode == status {
-			return true
-		}
-	}
-	return false
+	return r.at.Pages > 0 && !r.at.Restarted && slices.Contains(r.Paging.Stale, resp.StatusCode)
 }
 
 // get requests a page.
@@ -257,8 +262,7 @@ func (r *run) authenticate(req *http.Request) {
 	case Bearer:
 		req.Header.Set("Authorization", "Bearer "+token)
 	case Basic:
-		pair := r.Credentials[UserField] + ":" + r.Credentials[PasswordField]
-		req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
+		req.SetBasicAuth(r.Credentials[UserField], r.Credentials[PasswordField])
 	case InHeader:
 		req.Header.Set(r.Auth.Name, r.Auth.Prefix+token)
 	case inQuery:

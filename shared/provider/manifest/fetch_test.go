@@ -379,6 +379,7 @@ func TestFetch_throttled(t *testing.T) {
 		"bare":                {"epoch-s", ``, 429, nil, 40 * time.Second},
 		"a body, 200":         {"epoch-s", `{"ok":false,"error":"ratelimited"}`, 200, nil, 40 * time.Second},
 		"a body, 400":         {"epoch-s", `{"error":"ratelimited"}`, 400, [][2]string{{"Retry-After", "3"}}, 3 * time.Second},
+		"a cut-off body":      {"epoch-s", `{"e`, 429, [][2]string{{"Retry-After", "9"}, {"Content-Length", "100"}}, 9 * time.Second},
 		"a reset in the past": {"epoch-s", ``, 429, [][2]string{{"X-Reset", "12"}}, 40 * time.Second},
 	}
 	for name, tt := range tests {

@@ -30,7 +30,6 @@ type Manifest struct {
 type stream struct {
 	Stream
 
-	place  int      // in the manifest
 	query  []string // names of the query's parameters, sorted
 	mapped string   // names the mapping in the cache of mappings
 	used   []string // pointers that a member of the document is read by
@@ -61,8 +60,8 @@ func Parse(raw json.RawMessage) (*Manifest, error) {
 // Compile prepares a document that is known to be correct, such as a manifest of a checked configuration.
 func Compile(d Document) *Manifest {
 	m := &Manifest{Document: d, words: d.words(), acts: map[integration.Port]bool{}, headers: slices.Sorted(maps.Keys(d.Headers))}
-	for n, s := range d.Streams {
-		c := &stream{Stream: s, place: n, query: slices.Sorted(maps.Keys(s.Request.Query))}
+	for _, s := range d.Streams {
+		c := &stream{Stream: s, query: slices.Sorted(maps.Keys(s.Request.Query))}
 		c.used = []string{s.Records, s.Paging.Pointer, s.Paging.More, s.Paging.Last}
 		for _, e := range d.Errors {
 			c.used = append(c.used, e.Pointer)

@@ -19,8 +19,12 @@ const maxEmpty = 3
 func (r *run) next(document []byte, header http.Header, read records) (after checkpoint, err error) {
 	at := r.at
 	after = checkpoint{
-		Stream: at.Stream, Pages: at.Pages + 1, Items: at.Items + read.count, Page: connector.Digest(document)[:8],
+		Stream: at.Stream, Pages: at.Pages + 1, Items: at.Items + read.count,
 		Restarted: at.Restarted, Since: at.Since, State: at.State,
+	}
+	switch r.Paging.Type { // the others tell a page by its address alone
+	case PagedByCursor, pagedByLastID, PagedByOffset, pagedByNo:
+		after.Page = connector.Digest(document)[:8]
 	}
 	if read.count == 0 {
 		after.Empty = at.Empty + 1
