@@ -18,7 +18,7 @@ const Ahead = 7 * 24 * time.Hour
 func ofIntegration(c store.Change) ([]queue.Message, error) {
 	var was, is integration.Integration
 	if c.Old != nil && json.Unmarshal(c.Old.Body, &was) != nil || json.Unmarshal(c.New.Body, &is) != nil {
-		return nil, nil // the integration counts as damaged, as for its events, and others go on
+		return nil, nil //nolint:nilerr // the integration counts as damaged, as for its events, and others go on
 	}
 	var all []queue.Message
 	if m, ok := turned(was, is, c.At); ok && c.Old != nil {
