@@ -5,11 +5,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
 
+	"orgops/functions/console"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -102,6 +104,42 @@ func TestBundle(t *testing.T) {
 	for _, e := range entries {
 		if files[e.Name()] == nil {
 			t.Errorf("dist/%s is not part of the bundle", e.Name())
+		}
+	}
+}
+
+// TestBundle_Shared checks that app.js exports each name that a page imports from it. A browser refuses the whole page otherwise.
+func TestBundle_Shared(t *testing.T) {
+	t.Parallel()
+	files := console.Embedded()
+	names := func(text, list string, part int) map[string]bool {
+		all := map[string]bool{}
+		for _, found := range regexp.MustCompile(list).FindAllStringSubmatch(text, -1) {
+			for _, name := range strings.Split(found[1], ",") {
+				words := strings.Fields(name)
+				all[words[min(part, 1)*(len(words)-1)]] = true
+			}
+		}
+		return all
+	}
+	text := func(name string) string {
+		content, err := os.ReadFile(filepath.Join("dist", name))
+		errtest.Must(t, err)
+		return string(content)
+	}
+	exported := names(text("app.js"), `export\{([^}]*)\}`, 1)
+	for name := range files {
+		if name == "app.js" || filepath.Ext(name) != ".js" {
+			continue
+		}
+		imported := names(text(name), `import\{([^}]*)\}from"\./app\.js"`, 0)
+		if len(imported) == 0 {
+			t.Errorf("%s imports nothing of app.js, want at least html", name)
+		}
+		for one := range imported {
+			if !exported[one] {
+				t.Errorf("%s imports %s, which app.js does not export", name, one)
+			}
 		}
 	}
 }

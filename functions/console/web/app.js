@@ -19,6 +19,7 @@ export * from './lib/h.js';
 export * from './lib/api.js';
 export * from './lib/compare.js';
 export * from './lib/format.js';
+export * from './lib/kinds.js';
 export * from './lib/live.js';
 export * from './lib/places.js';
 export * from './lib/prefs.js';
