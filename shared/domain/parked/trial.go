@@ -83,20 +83,27 @@ func (l Lot) Begin(ctx context.Context, first store.Change) (*Trial, error) {
 	now := l.Now().UTC()
 	t.state.Since = now
 	err := t.save(ctx)
-	if !errors.Is(err, store.ErrConflict) {
-		return t, err
+	for errors.Is(err, store.ErrConflict) {
+		err = t.join(ctx, now)
 	}
+	return t, err
+}
+
+// join reads the trial that an earlier process began, and begins it again if that process came back. It returns store.ErrConflict if
+// another process does so at the same time.
+func (t *Trial) join(ctx context.Context, now time.Time) error {
+	t.state = lost{}
 	item, err := t.company.Get(ctx, t.key, &t.state)
 	if err != nil {
-		return t, err
+		return err
 	}
 	t.version, t.again = item.Version, !t.state.Back && now.Sub(t.state.Since) >= lostFor
 	t.state.died()
-	if t.state.Back {
-		t.state.Since, t.state.Back = now, false
-		err = t.save(ctx)
+	if !t.state.Back {
+		return nil
 	}
-	return t, err
+	t.state.Since, t.state.Back = now, false
+	return t.save(ctx)
 }
 
 // Again reports whether processes have ended in the same trial for long enough.

@@ -1,6 +1,7 @@
 package awstest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/google/uuid"
 
 	"orgops/shared/base/awsclient"
@@ -66,7 +68,15 @@ func NewSecret(t testing.TB, access awsclient.Access) *Secret {
 	s := &Secret{client: secretsmanager.New(secretsmanager.Options{
 		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.BaseEndpoint("SECRETS_MANAGER"),
 	})}
-	out, err := s.client.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String(uuid.NewString())})
+	name := aws.String(uuid.NewString())
+	_, err := s.client.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: name})
+	if exists := (*types.ResourceExistsException)(nil); errors.As(err, &exists) {
+		err = nil // moto does not know the request's token: the answer of the first try was lost
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.client.DescribeSecret(t.Context(), &secretsmanager.DescribeSecretInput{SecretId: name})
 	if err != nil {
 		t.Fatal(err)
 	}
