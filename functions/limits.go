@@ -25,6 +25,7 @@ import (
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/roundtrip"
 	"orgops/shared/domain/sso"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -84,7 +85,7 @@ func Limits() []Limit {
 		span("password-reset", "the time in which a reset that was asked for gets a code, and the code is used", company.ResetKept),
 		{"memberships", "the companies of one person", user.MaxMemberships, "companies"},
 		{"sso-network", "the sign-ins through identity providers that one network begins in a minute, and the providers' answers that it brings", signon.MaxFromSource, "sign-ins"},
-		span("sso-try", "a sign-in through an identity provider", sso.TryLifetime),
+		span("sso-try", "a sign-in through an identity provider", roundtrip.Lifetime),
 		span("sso-code", "the time in which the code of a sign-in is exchanged", sso.CodeLifetime),
 		{"sso-metadata", "a SAML provider's metadata", sso.MaxMetadata, "bytes"},
 		{"sso-roles", "the entries of the role mapping of single sign-on", sso.MaxRoles, "entries"},

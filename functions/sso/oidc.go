@@ -31,7 +31,7 @@ func (d Deps) finishOIDC(ctx context.Context, in *callbackInput) (*redirectOutpu
 		return nil, err
 	}
 	companyID, secret := sso.Split(in.State)
-	s, err := d.resume(ctx, d.company(companyID), sso.OIDC, secret, sent(ctx, cookieOIDC))
+	s, err := d.resume(ctx, d.company(companyID), sso.OIDC, secret, web.SentCookie(ctx, cookieOIDC))
 	if err != nil {
 		return d.turnBack(ctx, s, err)
 	}

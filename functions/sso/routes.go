@@ -47,7 +47,7 @@ func Mount(api huma.API, s *boot.Services) {
 
 // Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
-	d.egress = egress(d.Client)
+	d.egress = d.Client.HTTP()
 	d.starts, d.answers = web.NewSourceLimit("sign-in", MaxFromSource, d.Now), web.NewSourceLimit("sign-in-answer", MaxFromSource, d.Now)
 	d.relying = oidclogin.New(d.egress, d.checkAddress, d.Now)
 	d.registerConfig(api)

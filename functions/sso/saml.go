@@ -118,7 +118,7 @@ func (d Deps) finishSAML(ctx context.Context, in *acsInput) (*redirectOutput, er
 	if err != nil {
 		return d.turnBack(ctx, signIn{}, err)
 	}
-	s, err := d.resume(ctx, d.company(in.Company), sso.SAML, relay, sent(ctx, cookieSAML))
+	s, err := d.resume(ctx, d.company(in.Company), sso.SAML, relay, web.SentCookie(ctx, cookieSAML))
 	if err != nil {
 		return d.turnBack(ctx, s, err)
 	}

@@ -3,12 +3,11 @@ package sso
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
-	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/roundtrip"
 	"orgops/shared/domain/sso"
 	"orgops/shared/identity/oidclogin"
 	"orgops/shared/identity/samllogin"
@@ -23,8 +22,6 @@ const (
 	cookieOIDC = "__Host-orgops-sso"
 	cookieSAML = "__Host-orgops-saml"
 )
-
-var cookiePattern = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 type startInput struct {
 	Company         string `path:"companyId" maxLength:"64" doc:"The company"`
@@ -67,9 +64,9 @@ func (d Deps) start(ctx context.Context, in *startInput) (*redirectOutput, error
 	if in.Redirect != "" && !slices.Contains(config.Redirects, in.Redirect) {
 		return nil, invalid("#/query/redirect_uri", "is not one of the company's redirects; compare every character")
 	}
-	cookie := d.cookie(ctx, config.Protocol)
+	cookie := cookieOf(ctx, config.Protocol)
 	t := sso.Try{
-		Protocol: config.Protocol, Issuer: config.Issuer(), Browser: sso.Hash(cookie.Value), Until: d.Now().Add(sso.TryLifetime).UTC(),
+		Bound: roundtrip.Bind(cookie.Value, d.Now()), Protocol: config.Protocol, Issuer: config.Issuer(),
 		Asked: sso.Asked{Redirect: in.Redirect, Challenge: in.Challenge, State: in.State},
 	}
 	secret := sso.Secret()
@@ -120,7 +117,7 @@ func unreachable(err error) error {
 		return nil
 	}
 	e := fault.Wrap(fault.Unavailable, "the company's identity provider cannot be used now: "+outbound.Explain(err), err)
-	e.RetryAfter = egressTimeout
+	e.RetryAfter = outbound.HTTPTimeout
 	return e
 }
 
@@ -130,25 +127,10 @@ func (d Deps) client(config sso.Config, secret string) oidclogin.Client {
 	}
 }
 
-// cookie returns the browser's cookie. A browser that has one keeps it, so that sign-ins in two of its tabs do not disturb
-// each other.
-func (d Deps) cookie(ctx context.Context, protocol sso.Protocol) http.Cookie {
-	//nolint:gosec // G124 does not see that the SameSite of SAML is set below
-	cookie := http.Cookie{Name: cookieOIDC, Path: "/", MaxAge: int(sso.TryLifetime / time.Second), Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+// cookieOf returns the browser's cookie for a protocol.
+func cookieOf(ctx context.Context, protocol sso.Protocol) http.Cookie {
 	if protocol == sso.SAML {
-		cookie.Name, cookie.SameSite = cookieSAML, http.SameSiteNoneMode
+		return web.BrowserCookie(ctx, cookieSAML, roundtrip.Lifetime, http.SameSiteNoneMode)
 	}
-	if cookie.Value = sent(ctx, cookie.Name); !cookiePattern.MatchString(cookie.Value) {
-		cookie.Value = sso.Secret()
-	}
-	return cookie
-}
-
-// sent returns the value of a cookie of the request, or "".
-func sent(ctx context.Context, name string) string {
-	cookie, err := (&http.Request{Header: web.RequestHeaders(ctx)}).Cookie(name)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
+	return web.BrowserCookie(ctx, cookieOIDC, roundtrip.Lifetime, http.SameSiteLaxMode)
 }

@@ -2,17 +2,16 @@ package sso
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/roundtrip"
 	"orgops/shared/storage/store"
 )
 
@@ -20,30 +19,28 @@ import (
 // the client holds, so that a reader of the store cannot go on with a sign-in.
 const (
 	TryEntity       = "sso-try"
-	tryPrefix       = "SSOTRY#"
 	CodeEntity      = "sso-code"
 	codePrefix      = "SSOCODE#"
 	AssertionEntity = "sso-assertion"
 	assertionPrefix = "SSOASSERTION#"
 )
 
-// How long a sign-in may take at the provider, and how long its code can be exchanged.
-const (
-	TryLifetime  = 10 * time.Minute
-	CodeLifetime = time.Minute
-)
+// CodeLifetime is how long the code of a sign-in can be exchanged.
+const CodeLifetime = time.Minute
+
+var tries = roundtrip.Kind{Entity: TryEntity, Prefix: "SSOTRY#"}
 
 // Try holds one sign-in from its start until the provider's answer.
 type Try struct {
-	Protocol  Protocol  `json:"protocol"`
-	Issuer    string    `json:"issuer"` // the answer of any other provider is refused
-	ClientID  string    `json:"clientId,omitempty"`
-	Nonce     string    `json:"nonce,omitempty"`
-	Verifier  string    `json:"verifier,omitempty"`  // of PKCE with the provider
-	RequestID string    `json:"requestId,omitempty"` // of the SAML request
-	Browser   string    `json:"browser"`             // hash of the cookie
-	Asked     Asked     `json:"asked"`
-	Until     time.Time `json:"until"`
+	roundtrip.Bound
+
+	Protocol  Protocol `json:"protocol"`
+	Issuer    string   `json:"issuer"` // the answer of any other provider is refused
+	ClientID  string   `json:"clientId,omitempty"`
+	Nonce     string   `json:"nonce,omitempty"`
+	Verifier  string   `json:"verifier,omitempty"`  // of PKCE with the provider
+	RequestID string   `json:"requestId,omitempty"` // of the SAML request
+	Asked     Asked    `json:"asked"`
 }
 
 // Asked holds what the client that started the sign-in gets back, and must prove, at its end.
@@ -54,45 +51,24 @@ type Asked struct {
 }
 
 // Secret makes an unguessable text of 26 characters that fits a URL, a cookie and SAML's RelayState.
-func Secret() string { return rand.Text() }
+func Secret() string { return roundtrip.Secret() }
 
 // Hash returns the hash under which a secret is stored.
-func Hash(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
-}
+func Hash(secret string) string { return roundtrip.Hash(secret) }
 
 // Begin returns the write that stores a sign-in under a secret.
 func Begin(c store.Company, secret string, t Try) store.Op {
-	return c.Create(tryPrefix+Hash(secret), TryEntity, t).Quietly().Until(t.Until)
+	return roundtrip.Begin(c, tries, secret, t)
 }
 
-func errTry() error {
-	return fault.New(fault.Unauthenticated, "the sign-in is unknown, was used, has expired or began in another browser; start it again")
-}
-
-// Take removes and returns the sign-in under a secret. It returns fault.Unauthenticated unless the sign-in began in the
-// browser that holds the cookie. The removal is conditional, so only one of several callers gets the sign-in.
+// Take removes and returns the sign-in under a secret, once. It returns fault.Unauthenticated unless the sign-in began in the browser
+// that holds the cookie.
 func Take(ctx context.Context, c store.Company, secret, cookie string, now time.Time) (Try, error) {
-	var t Try
-	if !id.Valid(c.ID()) || !id.Valid(secret) || cookie == "" {
-		return t, errTry()
+	t, err := roundtrip.Take[Try](ctx, c, tries, secret, cookie, now)
+	if errors.Is(err, roundtrip.ErrUnknown) {
+		err = fault.New(fault.Unauthenticated, "the sign-in is unknown, was used, has expired or began in another browser; start it again")
 	}
-	item, err := c.Get(ctx, tryPrefix+Hash(secret), &t)
-	if errors.Is(err, store.ErrNotFound) {
-		return t, errTry()
-	}
-	if err != nil {
-		return t, store.Fault(err, "")
-	}
-	if subtle.ConstantTimeCompare([]byte(t.Browser), []byte(Hash(cookie))) != 1 || !now.Before(t.Until) {
-		return Try{}, errTry()
-	}
-	err = c.Commit(ctx, c.Delete(item.Key, TryEntity, item.Version).Quietly())
-	if errors.Is(err, store.ErrConflict) {
-		return Try{}, errTry()
-	}
-	return t, store.Fault(err, "")
+	return t, err
 }
 
 // Code leads from the end of a sign-in to the user's token.

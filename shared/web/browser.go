@@ -1,0 +1,34 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// browserValue matches the values that BrowserCookie makes.
+var browserValue = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+// BrowserCookie returns a cookie that tells the browser of this request, to bind what leads to another service and comes back. A browser
+// that has the cookie keeps its value, so that two tabs do not disturb each other. The name begins with __Host-, so no page of another
+// host can set or read it.
+func BrowserCookie(ctx context.Context, name string, lifetime time.Duration, site http.SameSite) http.Cookie {
+	cookie := http.Cookie{
+		Name: name, Value: SentCookie(ctx, name), Path: "/", MaxAge: int(lifetime / time.Second), Secure: true, HttpOnly: true, SameSite: site,
+	}
+	if !browserValue.MatchString(cookie.Value) {
+		cookie.Value = rand.Text()
+	}
+	return cookie
+}
+
+// SentCookie returns the value of a cookie of this request, or "".
+func SentCookie(ctx context.Context, name string) string {
+	cookie, err := (&http.Request{Header: RequestHeaders(ctx)}).Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
