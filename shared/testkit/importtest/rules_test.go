@@ -50,7 +50,8 @@ var homes = []home{
 		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
 	{[]string{"encoding/xml"}, []string{"shared/provider/webfeed", "shared/identity/samllogin", "shared/testkit/ssotest"}, "feeds are parsed by their connector, within limits; SAML is XML"},
 	{[]string{"golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds come in any charset"},
-	{[]string{"github.com/coreos/go-oidc/...", "golang.org/x/oauth2/..."}, []string{"shared/identity/oidclogin"}, "one place decides whom an OpenID provider proves"},
+	{[]string{"github.com/coreos/go-oidc/..."}, []string{"shared/identity/oidclogin"}, "one place decides whom an OpenID provider proves"},
+	{[]string{"golang.org/x/oauth2/..."}, []string{"shared/identity/oidclogin", "shared/identity/authcode"}, "sign-ins; access to what a user has elsewhere"},
 	{[]string{"github.com/crewjam/...", "github.com/beevik/...", "github.com/russellhaering/..."},
 		[]string{"shared/identity/samllogin", "shared/testkit/ssotest"}, "one place decides whom a SAML provider proves; the tests have a provider"},
 	{[]string{"github.com/itchyny/..."}, []string{"shared/provider/mapping"}, "one place bounds what an expression may do"},
@@ -106,7 +107,7 @@ var homes = []home{
 		"shared/testkit/awstest",                                 // proxies a service's client
 		"shared/testkit/worktest",                                // receives webhooks
 		"shared/testkit/githubtest", "shared/testkit/lineartest", // serve the providers' APIs
-		"shared/identity/oidclogin",                            // the libraries of OpenID Connect take an HTTP client
+		"shared/identity/oidclogin", "shared/identity/authcode", // the libraries of OpenID Connect and OAuth take an HTTP client
 		"shared/testkit/ssotest",                               // serves identity providers
 		"shared/base/awsclient",                                // makes the HTTP client of the cloud's drivers
 		"shared/storage/store/dynamostore",                     // a driver whose service speaks HTTP
