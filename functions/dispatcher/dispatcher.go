@@ -99,7 +99,7 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		d.reconsider(ctx, change, transition, work)
 		var events []readyEvent
 		var err error
-		if change.Entity != delivery.Entity || transition.BecameDead() { // the others cause none, and are the most frequent changes
+		if change.Entity != delivery.Entity || transition.Tells() { // the others cause none, and are the most frequent changes
 			events, err = readyEventsOf(change)
 		}
 		if !b.Replay || !d.sent.has(idOf(change)) {

@@ -3,14 +3,18 @@ package dispatcher_test
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/errtest"
 )
 
 // operate causes each operational event once, and returns their names. The events about an endpoint are about webhook-one.
@@ -30,13 +34,14 @@ func (r *running) operate(company string) map[string]int {
 	put("USER#1", "user", `{"state":"active"}`, `{"state":"disabled"}`)
 	put("SYNC#1", "sync", `{"state":"failed","mode":"live"}`)
 	put("DELIVERY#1#webhook-one", "delivery", `{"head":{"type":"memory.updated","endpoint":"webhook-one","state":"dead"}}`)
+	put("DELIVERY#2#webhook-one", "delivery", `{"head":{"type":"memory.updated","endpoint":"webhook-one","state":"failed","turned":{"paused":true,"since":"2026-01-01T00:00:00Z"}}}`)
 	sandboxed := `{"provider":"github","state":"sandbox"}`
 	put("INTEGRATION#github", "integration", sandboxed, `{"provider":"github","state":"certified","certification":{}}`,
 		`{"provider":"github","state":"certified","certification":{"warnedAt":"2026-01-01T00:00:00Z"}}`, sandboxed)
 	return map[string]int{
 		event.ApprovalRequested: 1, event.ApprovalDecided: 1, event.ExecutiveActed: 1, event.AuditRecorded: 1, event.UserJoined: 1, event.UserLeft: 1,
 		event.SyncFailed: 1, event.DeliveryDead: 1, event.IntegrationCertified: 1, event.IntegrationSandboxed: 1, event.EndpointDisabled: 1,
-		event.EndpointRecovered: 1, event.ApprovalExpiring: 1, event.IntegrationExpiring: 1,
+		event.EndpointRecovered: 1, event.EndpointPaused: 1, event.ApprovalExpiring: 1, event.IntegrationExpiring: 1,
 	}
 }
 
@@ -60,11 +65,11 @@ func TestDispatcher_Operational(t *testing.T) {
 		t.Errorf("operational events that are caused differ (-listed +caused):\n%s", diff)
 	}
 	want[event.IntegrationSyncCompleted] = 1
-	r.wantSettled("a", states{delivery.Delivered: 1 + len(want) + len(want) - 3, delivery.Dead: 1})
+	r.wantSettled("a", states{delivery.Delivered: 1 + len(want) + len(want) - 4, delivery.Dead: 1, delivery.Failed: 1})
 	if diff := cmp.Diff(want, types(every.All())); diff != "" {
 		t.Errorf("events of a subscription to every event differ (-want +got):\n%s", diff)
 	}
-	for _, about := range []string{event.DeliveryDead, event.EndpointDisabled, event.EndpointRecovered} {
+	for _, about := range []string{event.DeliveryDead, event.EndpointPaused, event.EndpointDisabled, event.EndpointRecovered} {
 		delete(want, about)
 	}
 	if diff := cmp.Diff(want, types(one.All())); diff != "" {
@@ -88,5 +93,49 @@ func TestDispatcher_Chain(t *testing.T) {
 	r.wantSettled("a", states{delivery.Dead: 4, delivery.Delivered: 1})
 	if diff := cmp.Diff(map[string]int{event.DeliveryDead: 1}, types(every.All())); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestDispatcher_Paused checks that another endpoint is told once that an endpoint is paused, after five failures in a row, and that it
+// gets events again. The paused one is told neither.
+func TestDispatcher_Paused(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	failing, other := r.Receive(), r.Receive()
+	failing.Status(http.StatusInternalServerError)
+	r.Subscribe("a", "webhook-failing", failing, "memory.*", "endpoint.*")
+	r.Subscribe("a", "webhook-other", other, "endpoint.*")
+	n := 0
+	remember := func(events map[string]int) {
+		t.Helper()
+		n++
+		r.remember("a", n)
+		told := 0
+		for _, one := range events {
+			told += one
+		}
+		r.settled("a", n+told)
+		if diff := cmp.Diff(events, types(other.All())); diff != "" {
+			t.Errorf("events after change %d differ (-want +got):\n%s", n, diff)
+		}
+	}
+	for range 4 {
+		remember(map[string]int{})
+	}
+	began := r.Clock.Now()
+	remember(map[string]int{event.EndpointPaused: 1})
+	var got struct{ Data event.EndpointStanding }
+	errtest.Must(t, json.Unmarshal(other.All()[0].Body, &got))
+	want := event.EndpointStanding{Provider: "webhook-failing", State: "paused", Reason: "failing", Since: began, Until: began.Add(30 * time.Second)}
+	if diff := cmp.Diff(want, got.Data, cmpopts.EquateApproxTime(5*time.Second)); diff != "" {
+		t.Errorf("what the event says differs (-want +got):\n%s", diff)
+	}
+	r.Clock.Advance(time.Minute)
+	remember(map[string]int{event.EndpointPaused: 1}) // the probe fails, and the pause goes on
+	r.Clock.Advance(10 * time.Minute)
+	failing.Status(http.StatusOK)
+	remember(map[string]int{event.EndpointPaused: 1, event.EndpointRecovered: 1})
+	if got := types(failing.All()); len(got) != 1 {
+		t.Errorf("the paused endpoint received %v, want events of memories alone", got)
 	}
 }

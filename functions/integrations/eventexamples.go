@@ -136,11 +136,14 @@ func exampleOperations() []store.Change {
 		Head:     delivery.Head{EventID: exampleRecord, Event: event.MemoryUpdated, CreatedAt: at.Add(-72 * time.Hour), Endpoint: "webhook-billing", Made: 10, State: delivery.Dead},
 		Attempts: []delivery.Attempt{{Number: 10, State: delivery.Failed, At: at, Status: 503, Error: "the endpoint answered 503"}},
 	}
+	paused := dead
+	paused.State, paused.Turned = delivery.Scheduled, &delivery.Turn{Paused: true, Since: at, Until: at.Add(30 * time.Second)}
 	changes := []store.Change{
 		exampleChange(user.Entity, user.Key(is.ID), is, joined), exampleChange(user.Entity, user.Key(is.ID), joined, left),
 		exampleChange(audit.Entity, audit.Key(record.ID), nil, record),
 		exampleChange(executive.RecordEntity, executive.RecordPrefix(agent.ID)+acted.ID, nil, acted),
 		exampleChange(delivery.Entity, delivery.Key(dead.EventID, dead.Endpoint), nil, dead),
+		exampleChange(delivery.Entity, delivery.Key(dead.EventID, dead.Endpoint), nil, paused),
 	}
 	return append(append(changes, exampleApprovals()...), exampleIntegrations()...)
 }

@@ -74,6 +74,7 @@ type Head struct {
 	Whole         bool       `json:"whole,omitempty"`      // the payload is that of the event: the endpoint's filter and transformation follow with the next attempt
 	Line          string     `json:"line,omitempty"`       // the key of the record that changed, if the endpoint is ordered: see Line
 	Recovery      string     `json:"recovery,omitempty"`   // the recovery that sent it again last
+	Turned        *Turn      `json:"turned,omitempty"`     // what the last attempt has made of the endpoint's pause
 }
 
 // HeldSuspended is the HeldBecause of a delivery of a suspended company. It is sent when the company is resumed.

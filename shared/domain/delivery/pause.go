@@ -18,6 +18,13 @@ type Pause struct {
 	Until  time.Time   `json:"until" doc:"when the next attempt may be made; resume-integration makes it now"`
 }
 
+// Turn tells that an attempt has begun a pause of its endpoint, or has ended one that began because attempts failed.
+type Turn struct {
+	Paused bool      `json:"paused,omitempty"`
+	Since  time.Time `json:"since"`          // when the pause began
+	Until  time.Time `json:"until,omitzero"` // when the next attempt may be made
+}
+
 // PauseSpread is how long after a pause the attempts that have waited for it are due at the latest: they do not all come at once.
 const PauseSpread = 35 * time.Second
 

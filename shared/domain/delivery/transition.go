@@ -32,6 +32,7 @@ type stage struct {
 	Generation    int        `json:"generation"`
 	Incarnation   string     `json:"incarnation"`
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
+	Turned        *Turn      `json:"turned"`
 }
 
 // TransitionOf decodes a change. Due returns the error of what cannot be decoded.
@@ -45,7 +46,7 @@ func TransitionOf(c store.Change) Transition {
 		return t
 	}
 	t.is, t.err = stageOf(c.New)
-	if c.Old != nil && t.err == nil && (t.is.State == Held || t.is.State == Dead || t.is.NextAttemptAt != nil) { // else the stage before does not matter
+	if c.Old != nil && t.err == nil && (t.is.State == Held || t.is.State == Dead || t.is.NextAttemptAt != nil || t.is.Turned != nil) { // else the stage before does not matter
 		t.was, t.err = stageOf(c.Old)
 	}
 	return t
@@ -84,3 +85,14 @@ func (t Transition) BecameHeld() bool {
 func (t Transition) BecameDead() bool {
 	return t.err == nil && t.is.State == Dead && t.was.State != Dead
 }
+
+// Turned returns what the change tells of the endpoint's pause; nil if nothing.
+func (t Transition) Turned() *Turn {
+	if t.err != nil || t.is.Turned == nil || t.was.Turned != nil && *t.was.Turned == *t.is.Turned {
+		return nil
+	}
+	return t.is.Turned
+}
+
+// Tells reports whether the change causes an event. The changes of most deliveries cause none.
+func (t Transition) Tells() bool { return t.BecameDead() || t.Turned() != nil }

@@ -35,6 +35,11 @@ func delivered(state, name string) string {
 	return fmt.Sprintf(`{"head":{"id":"e","type":%q,"endpoint":"hook","state":%q,"made":10},"log":[{"attempt":10,"state":"failed","status":500}],"payload":{}}`, name, state)
 }
 
+// turned returns a stored delivery whose last attempt has begun a pause of the endpoint hook, or ended it.
+func turned(name string, paused bool) string {
+	return strings.Replace(delivered("scheduled", name), `"made"`, fmt.Sprintf(`"turned":{"paused":%t,"since":"2026-01-01T00:00:00Z"},"made"`, paused), 1)
+}
+
 func certified(passed string) string {
 	return fmt.Sprintf(`{"provider":"x","state":"certified","enabled":true,"certification":{"passedAt":"%sT00:00:00Z","ports":["sync.pull"]}}`, passed)
 }
@@ -72,6 +77,10 @@ func TestOf(t *testing.T) {
 		{"dead delivery again", change("delivery", "DELIVERY#1", delivered("dead", "memory.created"), delivered("dead", "memory.created")), nil},
 		{"delivery of a delivery's event dead", change("delivery", "DELIVERY#1", "", delivered("dead", event.DeliveryDead)), nil},
 		{"delivery of an endpoint's event dead", change("delivery", "DELIVERY#1", "", delivered("dead", event.EndpointDisabled)), nil},
+		{"attempt pauses its endpoint", change("delivery", "DELIVERY#1", delivered("scheduled", "memory.created"), turned("memory.created", true)), []string{event.EndpointPaused}},
+		{"attempt ends a pause", change("delivery", "DELIVERY#1", turned("memory.created", true), turned("memory.created", false)), []string{event.EndpointRecovered}},
+		{"delivery changed after its attempt", change("delivery", "DELIVERY#1", turned("memory.created", true), turned("memory.created", true)), nil},
+		{"attempt of an endpoint's event pauses its endpoint", change("delivery", "DELIVERY#1", "", turned(event.EndpointRecovered, true)), nil},
 		{"delivery arrived", change("delivery", "DELIVERY#1", "", delivered("delivered", "memory.created")), nil},
 		{"integration configured", change("integration", "INTEGRATION#x", "", `{"state":"sandbox","enabled":true}`), nil},
 		{"integration certified", change("integration", "INTEGRATION#x", `{"state":"sandbox"}`, certified("2026-01-01")), []string{event.IntegrationCertified}},

@@ -29,9 +29,11 @@ type DeadLetter struct {
 // EndpointStanding holds the data of the events about an endpoint.
 type EndpointStanding struct {
 	Provider string    `json:"provider" doc:"the endpoint" example:"webhook-billing"`
-	State    string    `json:"state" enum:"disabled,active" doc:"disabled: it gets no events; active: it gets events again"`
-	Reason   string    `json:"reason" enum:"manual,gone,failing,imported" doc:"why it was disabled; of an active one, why it was before"`
+	State    string    `json:"state" enum:"paused,disabled,active" doc:"paused: it gets no attempts for a while, and then one decides; disabled: it gets no events; active: it gets events again"`
+	Reason   string    `json:"reason" enum:"manual,gone,failing,imported" doc:"why it was paused or disabled; of an active one, why it was before"`
 	Since    time.Time `json:"since" doc:"since when it is so, or was before"`
+	Until    time.Time `json:"until,omitzero" doc:"of a paused one, when the next attempt may be made"`
+	Before   string    `json:"before,omitempty" enum:"paused,disabled" doc:"of an active one, what it was before"`
 }
 
 // IntegrationStanding holds the data of the events about an integration's certification.
@@ -70,19 +72,38 @@ func ofApproval(c store.Change) ([]Event, error) {
 	return nil, nil
 }
 
-func ofDelivery(c store.Change) ([]Event, error) {
-	if !delivery.TransitionOf(c).BecameDead() {
+func ofDelivery(c store.Change) (all []Event, err error) {
+	t := delivery.TransitionOf(c)
+	if !t.Tells() {
 		return nil, nil
 	}
 	var d delivery.Delivery
 	if err := delivery.DecodeLog(c.New.Body, &d.Head, &d.Attempts); err != nil || AboutSending(d.Event) {
 		return nil, err
 	}
-	last, _ := d.Last()
-	return told(c, DeliveryDead, d.Endpoint, DeadLetter{
-		DeliveryID: d.EventID, Provider: d.Endpoint, Event: d.Event, EventAt: d.CreatedAt, Attempts: d.Made,
-		LastAt: last.At, LastStatus: last.Status, LastError: last.Error,
-	})
+	if last, _ := d.Last(); t.BecameDead() {
+		all, err = told(c, DeliveryDead, d.Endpoint, DeadLetter{
+			DeliveryID: d.EventID, Provider: d.Endpoint, Event: d.Event, EventAt: d.CreatedAt, Attempts: d.Made,
+			LastAt: last.At, LastStatus: last.Status, LastError: last.Error,
+		})
+	}
+	if turned := t.Turned(); turned != nil && err == nil {
+		var more []Event
+		more, err = ofPause(c, d.Endpoint, *turned)
+		all = append(all, more...)
+	}
+	return all, err
+}
+
+// ofPause returns the event of a pause that has begun or ended with an attempt.
+func ofPause(c store.Change, provider string, turned delivery.Turn) ([]Event, error) {
+	standing := EndpointStanding{Provider: provider, Reason: string(delivery.PausedFailing), Since: turned.Since, Until: turned.Until}
+	if turned.Paused {
+		standing.State = "paused"
+		return told(c, EndpointPaused, provider, standing)
+	}
+	standing.State, standing.Before = "active", "paused"
+	return told(c, EndpointRecovered, provider, standing)
 }
 
 // ofIntegration returns the events of an integration's certification and of an endpoint's state. An integration that cannot be
@@ -101,7 +122,7 @@ func ofIntegration(c store.Change) ([]Event, error) {
 	}
 	name, standing, ended := EndpointDisabled, EndpointStanding{Provider: is.Provider, State: "disabled"}, is.Disabled
 	if is.Enabled {
-		name, standing.State, ended = EndpointRecovered, "active", was.Disabled
+		name, standing.State, standing.Before, ended = EndpointRecovered, "active", "disabled", was.Disabled
 	}
 	if ended != nil {
 		standing.Reason, standing.Since = ended.Reason, ended.At

@@ -37,13 +37,17 @@ func wantData(t *testing.T, e event.Event, want string) {
 // TestOf_About checks that an endpoint in trouble does not get the events about its trouble, and gets the others.
 func TestOf_About(t *testing.T) {
 	t.Parallel()
-	for about, c := range map[string]store.Change{
-		"hook": change("delivery", "DELIVERY#1", "", delivered("dead", "memory.created")),
-		"x":    change("integration", "INTEGRATION#x", endpoint(true), endpoint(false)),
-		"":     change("integration", "INTEGRATION#x", `{"state":"sandbox"}`, certified("2026-01-01")),
+	for _, tt := range []struct {
+		about string
+		store.Change
+	}{
+		{"hook", change("delivery", "DELIVERY#1", "", delivered("dead", "memory.created"))},
+		{"hook", change("delivery", "DELIVERY#1", "", turned("memory.created", true))},
+		{"x", change("integration", "INTEGRATION#x", endpoint(true), endpoint(false))},
+		{"", change("integration", "INTEGRATION#x", `{"state":"sandbox"}`, certified("2026-01-01"))},
 	} {
-		if e := caused(t, c); e.About != about {
-			t.Errorf("%s is about %q, want %q", e.Type, e.About, about)
+		if e := caused(t, tt.Change); e.About != tt.about {
+			t.Errorf("%s is about %q, want %q", e.Type, e.About, tt.about)
 		}
 	}
 }

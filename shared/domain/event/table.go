@@ -31,6 +31,7 @@ const (
 	ApprovalDecided      = "approval.decided"
 	ApprovalExpiring     = "approval.expiring"
 	DeliveryDead         = "delivery.dead"
+	EndpointPaused       = "endpoint.paused"
 	EndpointDisabled     = "endpoint.disabled"
 	EndpointRecovered    = "endpoint.recovered"
 	IntegrationCertified = "integration.certified"
@@ -69,8 +70,9 @@ func Kinds() []Kind {
 		{ApprovalDecided, "an approval was given, rejected or withdrawn, or has expired", "Approval", anApproval},
 		{ApprovalExpiring, "an approval still waits 6 hours before it expires", "Approval", anApproval},
 		{DeliveryDead, "the last attempt of a delivery to another endpoint has failed", "DeadLetter", reflect.TypeFor[DeadLetter]()},
+		{EndpointPaused, "another endpoint gets no attempts for a while, because five in a row have failed", "Endpoint", anEndpoint},
 		{EndpointDisabled, "another endpoint was disabled, by a user or because it failed", "Endpoint", anEndpoint},
-		{EndpointRecovered, "another endpoint gets events again", "Endpoint", anEndpoint},
+		{EndpointRecovered, "another endpoint gets events again, after a pause or after it was disabled", "Endpoint", anEndpoint},
 		{IntegrationCertified, "an integration has passed its certification", "Integration", aStanding},
 		{IntegrationSandboxed, "an integration is back in the sandbox", "Integration", aStanding},
 		{IntegrationExpiring, "an integration's certification or credentials expire within 14 days", "Integration", aStanding},

@@ -25,7 +25,9 @@ func (c *Courier) attempt(ctx context.Context, t *Task) {
 	// attempts than it answers in time. The window shrinks instead.
 	answered := e.home.answers(r, now)
 	t.admitted = false
-	c.measure(e, r, e.home.done(ctx, r, r.Status != 0 || !answered.After(started)))
+	was, is := e.home.done(ctx, r, r.Status != 0 || !answered.After(started))
+	t.Delivery.Turned = is.turned(was)
+	c.measure(e, r, t.Delivery.Turned)
 	switch r.Class {
 	case post.Delivered:
 	case post.Gone:
@@ -89,12 +91,12 @@ func logged(r post.Result, number int, at time.Time) delivery.Attempt {
 }
 
 // measure records the metrics of an attempt.
-func (c *Courier) measure(e *Endpoint, r post.Result, broke bool) {
+func (c *Courier) measure(e *Endpoint, r post.Result, turned *delivery.Turn) {
 	c.Metrics.Time(metric.AttemptLatency, r.Latency)
 	if r.Class != post.Delivered {
 		c.Metrics.Trouble(metric.AttemptsFailed, e.Company.ID())
 	}
-	if broke {
+	if turned != nil && turned.Paused {
 		c.Metrics.Trouble(metric.BreakersOpened, e.Company.ID())
 	}
 }

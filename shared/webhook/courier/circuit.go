@@ -54,24 +54,23 @@ func (c *circuit) allow(now time.Time) (ok, probe bool, retryAt time.Time) {
 	return true, true, time.Time{}
 }
 
-// done records a result, and reports whether it opened the circuit.
-func (c *circuit) done(healthy bool, now time.Time) (opened bool) {
+// done records a result.
+func (c *circuit) done(healthy bool, now time.Time) {
 	switch {
 	case healthy:
 		c.Failures, c.Open, c.OpenUntil, c.ProbeUntil, c.OpenSince = 0, 0, time.Time{}, time.Time{}, time.Time{}
-		return false
+		return
 	case c.Open > 0 && c.ProbeUntil.IsZero(): // the attempt began before the circuit opened
-		return false
+		return
 	case c.Open > 0:
 		c.Open = min(2*c.Open, longestOpen)
 	default:
 		if c.Failures++; c.Failures < breakAfter {
-			return false
+			return
 		}
-		c.Open, c.OpenSince, opened = firstOpen, now, true
+		c.Open, c.OpenSince = firstOpen, now
 	}
 	c.OpenUntil, c.ProbeUntil = now.Add(c.Open), time.Time{}
-	return opened
 }
 
 // hold blocks all attempts until a time.
@@ -85,13 +84,23 @@ func (c *circuit) hold(until, now time.Time) {
 	c.HeldUntil = until
 }
 
-// record applies the result of an attempt, and reports whether it opened the circuit.
-func (c *circuit) record(o post.Result, now time.Time) (opened bool) {
-	opened = c.done(o.Healthy(), now)
+// record applies the result of an attempt.
+func (c *circuit) record(o post.Result, now time.Time) {
+	c.done(o.Healthy(), now)
 	if told(o) {
 		c.hold(o.RetryAt, now)
 	}
-	return opened
+}
+
+// turned returns what results made of a circuit that was another one before: nil if it did not open and did not close.
+func (c circuit) turned(was circuit) *delivery.Turn {
+	switch {
+	case was.Open == 0 && c.Open > 0:
+		return &delivery.Turn{Paused: true, Since: c.OpenSince, Until: c.OpenUntil}
+	case was.Open > 0 && c.Open == 0:
+		return &delivery.Turn{Since: was.OpenSince}
+	}
+	return nil
 }
 
 // state returns the circuit's state as of now.

@@ -15,8 +15,8 @@ type home interface {
 	admit(ctx context.Context, d demand) (by time.Time, ok bool)
 	// leave ends an admitted attempt that was not made. Its token is lost.
 	leave(ctx context.Context)
-	// done ends an admitted attempt. If its result counts, it goes to the breaker; opened reports that the breaker opened.
-	done(ctx context.Context, r post.Result, counts bool) (opened bool)
+	// done ends an admitted attempt. If its result counts, it goes to the breaker. It returns the breaker before and after.
+	done(ctx context.Context, r post.Result, counts bool) (was, is circuit)
 	// seen returns the bounds as far as the process has seen.
 	seen() bounds
 	// read returns the bounds as they are.
@@ -117,10 +117,14 @@ func (m *memory) leave(context.Context) {
 	m.bounds.Circuit.ProbeUntil = time.Time{}
 }
 
-func (m *memory) done(_ context.Context, r post.Result, counts bool) (opened bool) {
+func (m *memory) done(_ context.Context, r post.Result, counts bool) (was, is circuit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return counts && m.bounds.Circuit.record(r, m.now().UTC())
+	was = m.bounds.Circuit
+	if counts {
+		m.bounds.Circuit.record(r, m.now().UTC())
+	}
+	return was, m.bounds.Circuit
 }
 
 func (m *memory) seen() bounds {

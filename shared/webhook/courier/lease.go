@@ -136,7 +136,7 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 }
 
 // done stores the result if it changes the breaker. Attempts that end while another result is written share the next write.
-func (l *lease) done(ctx context.Context, r post.Result, counts bool) (opened bool) {
+func (l *lease) done(ctx context.Context, r post.Result, counts bool) (was, is circuit) {
 	if counts {
 		l.put(r)
 	}
@@ -148,16 +148,18 @@ func (l *lease) done(ctx context.Context, r post.Result, counts bool) (opened bo
 	}
 	all := l.collect()
 	err := l.store(ctx, func(b *bounds, now time.Time, _ string) bool {
-		opened = false
+		was = l.bounds.Circuit
 		for _, one := range all {
-			opened = b.Circuit.record(one, now) || opened
+			b.Circuit.record(one, now)
 		}
-		return b.Circuit != l.bounds.Circuit
+		is = b.Circuit
+		return was != is
 	})
 	if err != nil {
 		l.put(all...)
+		return was, was
 	}
-	return opened && err == nil
+	return was, is
 }
 
 // leave ends the probe if there is one: while a probe is going on, no other attempt is admitted.
