@@ -32,6 +32,7 @@ func (r *running) operate(company string) map[string]int {
 	put("EXECUTIVEACTION#e#1", "executive-action", `{"state":"done"}`)
 	put("AUDIT#1", "audit", `{"outcome":"success"}`)
 	put("USER#1", "user", `{"state":"active"}`, `{"state":"disabled"}`)
+	put("ADVICE#1", "advice", `{"state":"active"}`, `{"state":"succeeded"}`)
 	put("SYNC#1", "sync", `{"state":"failed","mode":"live"}`)
 	put("DELIVERY#1#webhook-one", "delivery", `{"head":{"type":"memory.updated","endpoint":"webhook-one","state":"dead"}}`)
 	put("DELIVERY#2#webhook-one", "delivery", `{"head":{"type":"memory.updated","endpoint":"webhook-one","state":"failed","turned":{"paused":true,"since":"2026-01-01T00:00:00Z"}}}`)
@@ -41,7 +42,7 @@ func (r *running) operate(company string) map[string]int {
 	return map[string]int{
 		event.ApprovalRequested: 1, event.ApprovalDecided: 1, event.ExecutiveActed: 1, event.AuditRecorded: 1, event.UserJoined: 1, event.UserLeft: 1,
 		event.SyncFailed: 1, event.DeliveryDead: 1, event.IntegrationCertified: 1, event.IntegrationSandboxed: 1, event.EndpointDisabled: 1,
-		event.EndpointRecovered: 1, event.EndpointPaused: 1, event.ApprovalExpiring: 1, event.IntegrationExpiring: 1,
+		event.EndpointRecovered: 1, event.EndpointPaused: 1, event.RecommendationOpened: 1, event.RecommendationClosed: 1, event.ApprovalExpiring: 1, event.IntegrationExpiring: 1,
 	}
 }
 

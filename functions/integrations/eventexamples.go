@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -145,6 +146,14 @@ func exampleOperations() []store.Change {
 		exampleChange(delivery.Entity, delivery.Key(dead.EventID, dead.Endpoint), nil, dead),
 		exampleChange(delivery.Entity, delivery.Key(dead.EventID, dead.Endpoint), nil, paused),
 	}
+	advice := recommendation.Told{
+		ID: exampleItem, Rule: "certify-integration", Title: "Certify webhook-billing", Rationale: "webhook-billing is in the sandbox. Until it is certified, deliveries to it are held.",
+		Priority: recommendation.P2, State: recommendation.Active, Subject: timeline.Reference{Type: integration.Entity, ID: "webhook-billing"}, FirstSeenAt: at, At: at,
+	}
+	over := advice
+	over.State = recommendation.Succeeded
+	key := recommendation.ToldKey(advice.ID)
+	changes = append(changes, exampleChange(recommendation.ToldEntity, key, nil, advice), exampleChange(recommendation.ToldEntity, key, advice, over))
 	return append(append(changes, exampleApprovals()...), exampleIntegrations()...)
 }
 

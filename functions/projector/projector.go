@@ -50,9 +50,9 @@ func From(s *boot.Services) *Projector {
 const DefaultLinger = 50 * time.Millisecond
 
 const (
-	maxHot     = 1000                                     // companies whose context is cached
-	maxTries   = 25                                       // of one commit, each after a new read
-	maxEntries = store.MaxOps - 3 - maxTurns - maxReviews // in one commit, next to the context, the items touched, timers and the recommendations
+	maxHot     = 1000                                               // companies whose context is cached
+	maxTries   = 25                                                 // of one commit, each after a new read
+	maxEntries = store.MaxOps - 3 - maxTurns - maxTold - maxReviews // in one commit, next to the context, the items touched, timers and the recommendations
 )
 
 type cached struct {
@@ -153,11 +153,16 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	if next.ContextVersion == was.context.ContextVersion {
 		return false, nil
 	}
-	settled, err := settle(ctx, c, turnings(steps))
+	turns, told := turnings(steps)
+	settled, err := settle(ctx, c, turns)
 	if err != nil {
 		return false, err
 	}
-	further := slices.Concat(touched, settled, timers(c, was.context, next, p.Now()))
+	telling, err := tell(ctx, c, told)
+	if err != nil {
+		return errors.Is(err, store.ErrConflict), err
+	}
+	further := slices.Concat(touched, settled, telling, timers(c, was.context, next, p.Now()))
 	if err := commit(ctx, c, was.version, next, entries, further); err != nil {
 		return errors.Is(err, store.ErrConflict), err
 	}

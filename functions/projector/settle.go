@@ -43,15 +43,20 @@ func fold(was projection.Context, changes []store.Change) (steps []projection.Co
 	return steps, entries, failures
 }
 
-// turnings lists what each step from one context to the next means for recommendations.
-func turnings(steps []projection.Context) []turning {
-	var all []turning
-	for n := 1; n < len(steps); n++ {
-		for _, t := range assessment.Turns(steps[n-1], steps[n]) {
-			all = append(all, turning{t, steps[n]})
+// turnings lists what each step from one context to the next means for recommendations, and which of them have opened or closed with
+// all of the steps.
+func turnings(contexts []projection.Context) (all []turning, told []recommendation.Told) {
+	var first, last assessment.Step
+	for n := 1; n < len(contexts); n++ {
+		last = assessment.Compare(contexts[n-1], contexts[n])
+		if n == 1 {
+			first = last
+		}
+		for _, t := range last.Turns() {
+			all = append(all, turning{t, contexts[n]})
 		}
 	}
-	return all
+	return all, assessment.Told(first, last)
 }
 
 func alone(c store.Change) bool {

@@ -41,7 +41,7 @@ func projected() []string {
 func dispatched() []string {
 	return []string{
 		approval.Entity, audit.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, integration.Entity, memory.Entity, notice.Entity, parked.Entity,
-		delivery.RecoveryEntity, syncrun.Entity, timeline.Entity, user.Entity,
+		delivery.RecoveryEntity, recommendation.ToldEntity, syncrun.Entity, timeline.Entity, user.Entity,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -51,6 +52,8 @@ func Of(c store.Change) ([]Event, error) {
 		events, err = ofAudit(c)
 	case user.Entity:
 		events, err = ofUser(c)
+	case recommendation.ToldEntity:
+		events, err = ofAdvice(c)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("events of %s: %w", c.Key, err)

@@ -105,6 +105,12 @@ func TestOf(t *testing.T) {
 		{"user disabled", change("user", "USER#1", `{"state":"active"}`, `{"state":"disabled"}`), []string{event.UserLeft}},
 		{"user removed", change("user", "USER#1", `{"state":"active"}`, ""), []string{event.UserLeft}},
 		{"disabled user removed", change("user", "USER#1", `{"state":"disabled"}`, ""), nil},
+		{"recommendation opened", change("advice", "ADVICE#1", "", `{"state":"active"}`), []string{event.RecommendationOpened}},
+		{"open recommendation", change("advice", "ADVICE#1", `{"state":"active"}`, `{"state":"claimed"}`), nil},
+		{"recommendation closed", change("advice", "ADVICE#1", `{"state":"active"}`, `{"state":"succeeded"}`), []string{event.RecommendationClosed}},
+		{"recommendation of an earlier release closed", change("advice", "ADVICE#1", "", `{"state":"dismissed"}`), []string{event.RecommendationClosed}},
+		{"recommendation came back", change("advice", "ADVICE#1", `{"state":"succeeded"}`, `{"state":"active"}`), []string{event.RecommendationOpened}},
+		{"closed recommendation forgotten", change("advice", "ADVICE#1", `{"state":"succeeded"}`, ""), nil},
 		{"another entity", change("mapping", "MAPPING#1", "", `{}`), nil},
 	}
 	caused := map[string]bool{}

@@ -9,6 +9,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
@@ -159,6 +160,18 @@ func ofAction(c store.Change) ([]Event, error) {
 		return nil, err
 	}
 	return updated(c, ExecutiveActed)
+}
+
+// ofAdvice returns the event of a recommendation that has opened or closed.
+func ofAdvice(c store.Change) ([]Event, error) {
+	was, is, err := both[recommendation.Told](c)
+	switch {
+	case err != nil || c.Old != nil && was.State.Open() == is.State.Open():
+		return nil, err
+	case is.State.Open():
+		return []Event{of(c, RecommendationOpened, c.New.Body)}, nil
+	}
+	return []Event{of(c, RecommendationClosed, c.New.Body)}, nil
 }
 
 // ofUser returns the event of a user who can sign in from now on, or cannot any more.

@@ -9,6 +9,7 @@ import (
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -38,6 +39,8 @@ const (
 	IntegrationSandboxed = "integration.sandboxed"
 	IntegrationExpiring  = "integration.expiring"
 	SyncFailed           = "sync.failed"
+	RecommendationOpened = "recommendation.opened"
+	RecommendationClosed = "recommendation.closed"
 	ExecutiveActed       = "executive.acted"
 	AuditRecorded        = "audit.recorded"
 	UserJoined           = "user.joined"
@@ -58,6 +61,7 @@ func Kinds() []Kind {
 	aRun, anEntry := reflect.TypeFor[syncrun.Run](), reflect.TypeFor[timeline.Entry]()
 	anApproval, anAction, aUser := reflect.TypeFor[approval.Approval](), reflect.TypeFor[executive.ActionRecord](), reflect.TypeFor[user.User]()
 	anEndpoint, aStanding := reflect.TypeFor[EndpointStanding](), reflect.TypeFor[IntegrationStanding]()
+	advice := reflect.TypeFor[recommendation.Told]()
 	return []Kind{
 		{MemoryCreated, "a memory is new", "Memory", aMemory},
 		{MemorySynced, "a sync has ended and has stored what it found", "Sync", aRun},
@@ -77,6 +81,8 @@ func Kinds() []Kind {
 		{IntegrationSandboxed, "an integration is back in the sandbox", "Integration", aStanding},
 		{IntegrationExpiring, "an integration's certification or credentials expire within 14 days", "Integration", aStanding},
 		{SyncFailed, "a sync has failed", "Sync", aRun},
+		{RecommendationOpened, "a recommendation is new, has come back, or its dismissal has ended; if only the time has passed, with the next change of the company", "Advice", advice},
+		{RecommendationClosed, "a recommendation's condition has ended, a user has dismissed it, or a claim has failed; if only the time has passed, with the next change of the company", "Advice", advice},
 		{ExecutiveActed, "an executive's action has taken effect", "Action", anAction},
 		{AuditRecorded, "an audit record was written; the data has the form of OCSF's API Activity", "Audit", reflect.TypeFor[AuditActivity]()},
 		{UserJoined, "a user can sign in for the first time, or again", "User", aUser},

@@ -32,6 +32,7 @@ func Kinds() []Kind {
 		{"reset", secret},
 		{"sso-secret", secret},
 
+		{"advice", technical},
 		{"approval-mark", technical},
 		{"bounds", technical},
 		{"client-assertion", technical},

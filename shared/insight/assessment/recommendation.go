@@ -142,7 +142,7 @@ func (v view) decided(r Recommendation) Recommendation {
 
 // Open reports whether a recommendation is active or claimed.
 func (r Recommendation) Open() bool {
-	return r.State == recommendation.Active || r.State == recommendation.Claimed
+	return r.State.Open()
 }
 
 // open returns the open recommendations.

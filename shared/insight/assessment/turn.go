@@ -15,27 +15,44 @@ type Turn struct {
 	recommendation.Stored // as computed; only the id if it was not computed before the change
 }
 
-// Turns compares the facts before and after a change, and lists what the change means for recommendations. It takes the
-// time from the facts after the change.
-func Turns(was, next projection.Context) []Turn {
+// Step holds what the facts before and after a change recommend, by the ids of the recommendations, as of the time of the facts after it.
+type Step struct {
+	was, next     projection.Context
+	before, after map[string]Recommendation
+}
+
+// Compare compares the facts before and after a change.
+func Compare(was, next projection.Context) Step {
 	asOf := AsOf(next.UpdatedAt)
-	before, after := computed(look(was, asOf, "")), computed(look(next, asOf, ""))
+	return Step{was, next, look(was, asOf, "").byID(), look(next, asOf, "").byID()}
+}
+
+func (v view) byID() map[string]Recommendation {
+	all := map[string]Recommendation{}
+	for _, r := range v.holding() {
+		all[r.ID] = r
+	}
+	return all
+}
+
+// Turns lists what the change means for recommendations.
+func (s Step) Turns() []Turn {
 	var turns []Turn
-	for name, s := range before {
-		if _, holds := after[name]; !holds && !unlisted(next, s) && next.Recommendations[name].State != recommendation.Succeeded {
-			turns = append(turns, Turn{false, s})
+	for name, r := range s.before {
+		if _, holds := s.after[name]; !holds && !unlisted(s.next, r) && s.next.Recommendations[name].State != recommendation.Succeeded {
+			turns = append(turns, Turn{false, r.Stored()})
 		}
 	}
-	for name, s := range after {
-		known, decided := next.Recommendations[name]
-		if _, held := before[name]; known.Relapsed() || !held && !decided { // the context may know of no success, or not yet
-			turns = append(turns, Turn{true, s})
+	for name, r := range s.after {
+		known, decided := s.next.Recommendations[name]
+		if _, held := s.before[name]; known.Relapsed() || !held && !decided { // the context may know of no success, or not yet
+			turns = append(turns, Turn{true, r.Stored()})
 		}
 	}
-	for name, known := range next.Recommendations {
-		_, holds := after[name]
-		_, held := before[name]
-		if !holds && !held && !known.Relapsed() && !overfull(next) {
+	for name, known := range s.next.Recommendations {
+		_, holds := s.after[name]
+		_, held := s.before[name]
+		if !holds && !held && !known.Relapsed() && !overfull(s.next) {
 			turns = append(turns, Turn{false, recommendation.Stored{ID: name}})
 		}
 	}
@@ -43,17 +60,46 @@ func Turns(was, next projection.Context) []Turn {
 	return turns
 }
 
-func computed(v view) map[string]recommendation.Stored {
-	all := map[string]recommendation.Stored{}
-	for _, r := range v.holding() {
-		all[r.ID] = r.Stored()
+// Told lists the recommendations that have opened or closed between the facts before the first step and those after the last, each set
+// as of its own time. The facts after one list are those before the next, so each opening and each ending is in one list, also one
+// that came with the passing of time.
+func Told(first, last Step) []recommendation.Told {
+	before, asOf := first.before, AsOf(first.was.UpdatedAt)
+	if !asOf.Equal(AsOf(first.next.UpdatedAt)) {
+		before = look(first.was, asOf, "").byID()
 	}
+	var all []recommendation.Told
+	for name, r := range before {
+		is, holds := last.after[name]
+		switch {
+		case !r.Open() || holds && is.Open() || unlisted(last.next, r):
+		case holds:
+			all = append(all, last.told(is))
+		default:
+			r.State = recommendation.Succeeded
+			all = append(all, last.told(r))
+		}
+	}
+	for name, r := range last.after {
+		if r.Open() && !before[name].Open() && !unlisted(first.was, r) {
+			all = append(all, last.told(r))
+		}
+	}
+	slices.SortFunc(all, func(a, b recommendation.Told) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
 
+// told returns what endpoints are told of a recommendation after the step.
+func (s Step) told(r Recommendation) recommendation.Told {
+	return recommendation.Told{
+		ID: r.ID, Rule: r.Rule, Title: r.Title, Rationale: r.Rationale, Priority: r.Priority, State: r.State, Subject: r.Subject,
+		FirstSeenAt: r.FirstSeenAt, At: s.next.UpdatedAt, Reopened: r.Reopened,
+	}
+}
+
 // unlisted reports whether a goal's recommendation is missing only because the context lists no more goals.
-func unlisted(p projection.Context, s recommendation.Stored) bool {
-	return s.Subject.Type == goal.Entity && overfull(p)
+func unlisted(p projection.Context, r Recommendation) bool {
+	return r.Subject.Type == goal.Entity && overfull(p)
 }
 
 // overfull reports whether the company has more goals to recommend than the context lists.

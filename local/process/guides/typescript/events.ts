@@ -17,6 +17,7 @@ export type OrgopsEvent =
   | Envelope<"audit.recorded", AuditEventData>
   | Envelope<"delivery.dead", DeadLetterEventData>
   | Envelope<"endpoint.disabled", EndpointEventData>
+  | Envelope<"endpoint.paused", EndpointEventData>
   | Envelope<"endpoint.recovered", EndpointEventData>
   | Envelope<"executive.acted", ActionEventData>
   | Envelope<"goal.alignment.changed", GoalEventData>
@@ -29,6 +30,8 @@ export type OrgopsEvent =
   | Envelope<"memory.synced", SyncEventData>
   | Envelope<"memory.updated", MemoryEventData>
   | Envelope<"orgops.sample", SampleEventData>
+  | Envelope<"recommendation.closed", AdviceEventData>
+  | Envelope<"recommendation.opened", AdviceEventData>
   | Envelope<"sync.failed", SyncEventData>
   | Envelope<"timeline.entry.created", TimelineEventData>
   | Envelope<"user.joined", UserEventData>
@@ -66,6 +69,34 @@ export interface ActionEventData {
   requestedBy?: string;
   /** proposed: tried in the sandbox, without an effect; pending: waits for an approval; done: took effect; denied: the policies did not permit it; rejected: a user rejected its approval; expired: no user decided about its approval within 24 hours; withdrawn: the user who asked took it back, or lost the right to ask */
   state?: ExecutiveActionState;
+}
+
+/** . */
+export interface AdviceEventData {
+  /** when it was noticed that it is open or closed */
+  at?: string;
+  /** since when its condition holds, or held */
+  firstSeenAt?: string;
+  /** the recommendation's id */
+  id?: string;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** how soon; P1 first */
+  priority?: Priority;
+  /** the finding, and what the advised step changes */
+  rationale?: string;
+  /** how often it came back after it had succeeded */
+  reopened?: number;
+  /** the rule that raised it */
+  rule?: string;
+  /** active and claimed are open; succeeded: its condition has ended; dismissed by a user; failed: a claim has not ended the condition in time */
+  state?: "active" | "claimed" | "succeeded" | "failed" | "dismissed";
+  /** what it is about */
+  subject?: Reference;
+  /** what to do */
+  title?: string;
 }
 
 /** The approval after the change. */
@@ -178,18 +209,22 @@ export interface DeadLetterEventData {
 
 /** The endpoint's state. */
 export interface EndpointEventData {
+  /** of an active one, what it was before */
+  before?: "paused" | "disabled";
   /** The fields that were left out to keep the event below 20 kB; the API has them */
   omitted?: Array<string>;
   /** For an update, the former values of the changed fields; null for a field that was absent */
   previous?: Record<string, unknown>;
   /** the endpoint */
   provider?: string;
-  /** why it was disabled; of an active one, why it was before */
+  /** why it was paused or disabled; of an active one, why it was before */
   reason?: DisableReason;
   /** since when it is so, or was before */
   since?: string;
-  /** disabled: it gets no events; active: it gets events again */
-  state?: EndpointState;
+  /** paused: it gets no attempts for a while, and then one decides; disabled: it gets no events; active: it gets events again */
+  state?: "paused" | "disabled" | "active";
+  /** of a paused one, when the next attempt may be made */
+  until?: string;
 }
 
 /** The goal after the change. */
@@ -516,8 +551,6 @@ export interface Effect {
   summary: string;
 }
 
-export type EndpointState = "disabled" | "active";
-
 export type ExecutiveAction = "memory.sync" | "recommendation.claim" | "recommendation.dismiss" | "integration.disable" | "timeline.note" | "goal.note" | "deliveries.recover";
 
 export type ExecutiveActionState = "proposed" | "pending" | "done" | "denied" | "rejected" | "expired" | "withdrawn";
@@ -559,6 +592,8 @@ export interface Preview {
   /** web page of the item at the provider */
   url?: string;
 }
+
+export type Priority = "P1" | "P2" | "P3" | "P4";
 
 /** What a sync has done so far, in items. */
 export interface Progress {
