@@ -76,6 +76,8 @@ func descriptions() map[string]string {
 		"Dismissal":             "Why a recommendation need not be followed for now",
 		"Endpoint":              "How deliveries to one endpoint went, and which ones wait",
 		"EndpointDelivery":      "One event for one endpoint, with the latest attempt and the endpoint",
+		"AdviceEvent":           "Tells a subscriber that a recommendation is open, or is not any more",
+		"AdviceEventData":       "The recommendation as it opened or closed",
 		"EndpointEvent":         "Tells a subscriber that another endpoint gets no events, or gets them again",
 		"EndpointEventData":     "The endpoint's state",
 		"EndpointReliability":   "How deliveries to one endpoint went, and the state of its breaker",

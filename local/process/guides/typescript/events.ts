@@ -71,7 +71,7 @@ export interface ActionEventData {
   state?: ExecutiveActionState;
 }
 
-/** . */
+/** The recommendation as it opened or closed. */
 export interface AdviceEventData {
   /** when it was noticed that it is open or closed */
   at?: string;
@@ -92,7 +92,7 @@ export interface AdviceEventData {
   /** the rule that raised it */
   rule?: string;
   /** active and claimed are open; succeeded: its condition has ended; dismissed by a user; failed: a claim has not ended the condition in time */
-  state?: "active" | "claimed" | "succeeded" | "failed" | "dismissed";
+  state?: RecommendationState;
   /** what it is about */
   subject?: Reference;
   /** what to do */
@@ -222,7 +222,7 @@ export interface EndpointEventData {
   /** since when it is so, or was before */
   since?: string;
   /** paused: it gets no attempts for a while, and then one decides; disabled: it gets no events; active: it gets events again */
-  state?: "paused" | "disabled" | "active";
+  state?: EndpointState;
   /** of a paused one, when the next attempt may be made */
   until?: string;
 }
@@ -551,6 +551,8 @@ export interface Effect {
   summary: string;
 }
 
+export type EndpointState = "paused" | "disabled" | "active";
+
 export type ExecutiveAction = "memory.sync" | "recommendation.claim" | "recommendation.dismiss" | "integration.disable" | "timeline.note" | "goal.note" | "deliveries.recover";
 
 export type ExecutiveActionState = "proposed" | "pending" | "done" | "denied" | "rejected" | "expired" | "withdrawn";
@@ -612,6 +614,8 @@ export interface Progress {
   /** items that have changed */
   updated: number;
 }
+
+export type RecommendationState = "active" | "claimed" | "succeeded" | "failed" | "dismissed";
 
 /** A resource or a person, by type and id. */
 export interface Reference {
