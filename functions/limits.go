@@ -132,6 +132,8 @@ func Limits() []Limit {
 		{"mails-month-enterprise", "the mails of a company on the plan enterprise in a month", int64(notice.Monthly("enterprise")), "mails"},
 		{"invitations-day", "the invitations that are mailed for a company in a day", notice.InvitesPerDay, "mails"},
 		{"invitations-address", "the invitations that are mailed to one address for a company in a day", notice.InvitesPerAddress, "mails"},
+		{"slack-hour", "the alerts in a company's Slack channel in an hour; the rest comes in one message", notice.PerHour, "messages"},
+		{"channel-tests", "the test messages of one channel of a company in an hour", notice.TestsPerHour, "messages"},
 		span("notices-kept", "the time for which a notice is kept", notice.Kept),
 		span("approval", "the time in which an approval is decided", approval.Waits),
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),

@@ -37,7 +37,7 @@ func enumerations() []enumeration {
 		{"KeyAlgorithm", "EdDSA,ES256,RS256", "The only algorithm that a client's key is used with"},
 		{"KeyCurve", "Ed25519,P-256", "The curve of a client's key"},
 		{"KeyType", "OKP,EC,RSA", "The kind of a client's key"},
-		{"NoticeChannel", "mail", "A way by which a person gets notices"},
+		{"NoticeChannel", "mail,slack", "A way by which notices go"},
 		{"NoticeKind", "security,approval,alert", "What a notice is about; a person's preferences decide by it"},
 		{"NoticeState", "waiting,sent,failed,omitted", "What became of a notice: waiting until it is due, omitted if there was a reason not to send it"},
 		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},

@@ -47,7 +47,7 @@ func TestEgress(t *testing.T) {
 		}
 	}
 	slices.Sort(inside)
-	if diff := cmp.Diff([]string{"dispatcher", "integrations", "retrier", "sso", "syncer"}, inside); diff != "" {
+	if diff := cmp.Diff([]string{"dispatcher", "integrations", "notifier", "operations", "retrier", "sso", "syncer"}, inside); diff != "" {
 		t.Errorf("functions in the network (-want +got):\n%s", diff)
 	}
 	for where, value := range told {

@@ -63,7 +63,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	}
 	d := data.New(stack, s.wrapping, s.restored)
 	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins, PlanLimits: !s.unlimited, Domain: s.domain, Canary: s.canary})
-	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a, MailFrom: s.mailFrom})
+	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,6 @@ type settings struct {
 	function.Settings
 	tenant, topic string
 	budget        float64 // dollars a month; 0: none
-	mailFrom      string
 	firewall      bool
 	egress        bool // fixed addresses
 	noExecutives  bool
@@ -127,8 +126,8 @@ func read(node constructs.Node) (settings, error) {
 			wrong("context budget: %q is not a number of dollars from 1 to 1000000 next to an alarmTopic, which hears of it", budget)
 		}
 	}
-	if s.mailFrom = value("mailFrom"); s.mailFrom != "" {
-		if _, err := mail.ParseFrom(s.mailFrom); err != nil {
+	if s.MailFrom = value("mailFrom"); s.MailFrom != "" {
+		if _, err := mail.ParseFrom(s.MailFrom); err != nil {
 			wrong("context mailFrom: %w", err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"orgops/shared/storage/mail"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/slack"
 )
 
 // Notifier tells people. All fields are required except Sender.
@@ -28,15 +29,16 @@ type Notifier struct {
 	Store  store.Store
 	Queue  queue.Queue
 	Vault  integration.Vault
-	Sender mail.Sender // nil: the service has no mail settings, and no notice is sent
-	Base   string      // the service's address, without a slash at the end
+	Sender mail.Sender // nil: the service has no mail settings, and no mail is sent
+	Slack  slack.Client
+	Base   string // the service's address, without a slash at the end
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
 // From makes a notifier from the service's parts.
 func From(s *boot.Services) *Notifier {
-	return &Notifier{Store: s.Store, Queue: s.Notices, Vault: s.Vault, Sender: s.Mail, Base: s.Base, Logger: s.Logger, Now: s.Now}
+	return &Notifier{Store: s.Store, Queue: s.Notices, Vault: s.Vault, Sender: s.Mail, Slack: s.Slack(), Base: s.Base, Logger: s.Logger, Now: s.Now}
 }
 
 // Limits of a worker: the messages in hand, and how long a message is hidden from others. A mail takes at most half a minute.

@@ -35,6 +35,7 @@ type sending struct {
 	invitesAt  int64
 	firm       company.Company
 	preference notice.Preferences
+	settings   notice.MailSettings
 }
 
 // joined holds a notice that goes with another one's mail.
@@ -58,6 +59,9 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	}
 	if s.notice.DueAt.After(s.now) {
 		return s.notice.DueAt, nil
+	}
+	if s.notice.Channel == notice.Slack {
+		return s.post(ctx)
 	}
 	if s.Sender == nil { // on AWS, until the operator sets one
 		return time.Time{}, s.omit(ctx, "the service has no mail settings")
@@ -116,6 +120,9 @@ func (s *sending) load(ctx context.Context) (err error) {
 	if s.preference, _, err = notice.LoadPreferences(ctx, c, userID); err != nil {
 		return err
 	}
+	if _, err = notice.LoadChannel(ctx, c, notice.Mail, &s.settings); err != nil {
+		return err
+	}
 	if s.firm, _, err = company.Get(ctx, c); fault.KindOf(err) == fault.NotFound {
 		return nil
 	}
@@ -136,12 +143,17 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 		return "the person's address refuses mails", nil
 	case !n.Until.IsZero() && !s.now.Before(n.Until):
 		return "it came too late", nil
-	case !n.Hurries() && !s.preference.Wants(n.Kind, notice.Mail):
+	case !n.Hurries() && !s.preference.Mailed(n.Kind, false):
 		return "the person no longer wants it", nil
 	case n.Kind != notice.Security && s.count.Mails >= notice.Monthly(s.firm.Plan):
 		return "the company has used up the mails of the month", nil
 	}
-	if approvalID, ok := strings.CutPrefix(n.About, approval.Entity+":"); ok && n.Kind == notice.Approval {
+	return s.overtaken(ctx)
+}
+
+// overtaken says why a notice of an approval is not sent any more, "" if it is.
+func (s *sending) overtaken(ctx context.Context) (why string, err error) {
+	if approvalID, ok := strings.CutPrefix(s.notice.About, approval.Entity+":"); ok && s.notice.Kind == notice.Approval {
 		_, waits, err := s.waiting(ctx, s.company, approvalID)
 		if err != nil || !waits {
 			return "it was decided meanwhile", err

@@ -11,7 +11,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// tell stores a notice of a matter for each person whom it concerns. A repeat stores nothing more.
+// tell stores a notice of a matter for each person whom it concerns, and for the company's Slack channel. A repeat stores nothing more.
 func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) error {
 	if !m.Until.IsZero() && !n.Now().Before(m.Until) {
 		return nil
@@ -23,8 +23,12 @@ func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) e
 	if len(concerned) == 0 && m.Name == notice.Requested {
 		return n.undecidable(ctx, c, strings.TrimPrefix(m.About, approval.Entity+":"))
 	}
+	posted, err := n.tellSlack(ctx, c, m)
+	if err != nil {
+		return err
+	}
 	for _, u := range concerned {
-		if err := n.tellOne(ctx, c, m, u.ID); err != nil {
+		if err := n.tellOne(ctx, c, m, u.ID, posted); err != nil {
 			return err
 		}
 	}
@@ -60,37 +64,41 @@ func (n *Notifier) undecidable(ctx context.Context, c store.Company, approvalID 
 // tries limits how often a write is planned again after another worker has changed the person's box.
 const tries = 5
 
-// tellOne stores the notice of a matter for one person, who has not been told, or not that it is so bad.
-func (n *Notifier) tellOne(ctx context.Context, c store.Company, m notice.Matter, userID string) error {
+// tellOne stores the notice of a matter for one person. posted reports whether the company's Slack channel tells it.
+func (n *Notifier) tellOne(ctx context.Context, c store.Company, m notice.Matter, userID string, posted bool) error {
 	p, _, err := notice.LoadPreferences(ctx, c, userID)
-	if err != nil || !m.Always && !p.Wants(m.Kind, notice.Mail) {
+	if err != nil || !m.Always && !p.Mailed(m.Kind, posted) {
 		return err
 	}
 	due := n.Now()
 	if !m.Always {
 		due = p.Due(m.Kind, due)
 	}
-	told := m.Notice(c.ID(), userID, due)
+	return n.keep(ctx, c, m, userID, m.Notice(c.ID(), userID, due))
+}
+
+// keep stores the notice of a matter for the owner of a box, who has not been told, or not that it is so bad.
+func (n *Notifier) keep(ctx context.Context, c store.Company, m notice.Matter, owner string, told notice.Stored) (err error) {
 	for range tries {
-		box, version, loadErr := n.box(ctx, c, userID)
+		box, version, loadErr := n.box(ctx, c, owner)
 		if loadErr != nil || !box.Tell(m, n.Now()) {
 			return loadErr
 		}
-		err = c.Commit(ctx, append(told.Create(c), box.Save(c, userID, version))...)
+		err = c.Commit(ctx, append(told.Create(c), box.Save(c, owner, version))...)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 		if _, known := c.Get(ctx, notice.Key(told.ID), nil); known == nil {
-			return nil // the box has forgotten what the person was told
+			return nil // the box has forgotten what its owner was told
 		}
 	}
 	return err
 }
 
-// box returns a person's box, a new one for version 0.
-func (n *Notifier) box(ctx context.Context, c store.Company, userID string) (notice.Box, int64, error) {
+// box returns the box of a person or a channel, a new one for version 0.
+func (n *Notifier) box(ctx context.Context, c store.Company, owner string) (notice.Box, int64, error) {
 	var box notice.Box
-	item, err := c.Get(ctx, notice.BoxKey(userID), &box)
+	item, err := c.Get(ctx, notice.BoxKey(owner), &box)
 	if errors.Is(err, store.ErrNotFound) {
 		return notice.Box{}, 0, nil
 	}

@@ -30,7 +30,7 @@ func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err e
 		return m, "", err
 	}
 	return mail.Message{
-		ID: s.notice.ID, FromName: notice.Plain(s.firm.Name), To: s.person.Email, Subject: written.Subject, Text: written.Text, HTML: written.HTML,
+		ID: s.notice.ID, FromName: s.settings.Sender(s.firm.Name), To: s.person.Email, ReplyTo: s.settings.ReplyTo, Subject: written.Subject, Text: written.Text, HTML: written.HTML,
 		Thread: threadOf(s.company.ID(), s.notice.About), At: s.now,
 	}, kept, nil
 }
@@ -45,7 +45,7 @@ func (s *sending) content() notice.Content {
 		all.Items = append(all.Items, j.Subject)
 	}
 	return notice.Content{
-		Paragraphs: []string{"More happened than ten mails an hour can tell. These notices come in one."},
+		Paragraphs: []string{"More happened than ten messages an hour can tell. These notices come in one."},
 		Sections:   []notice.Section{all}, Link: &notice.Link{Label: "Sign in and look", Path: "/console/#/"},
 	}
 }

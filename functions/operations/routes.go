@@ -16,10 +16,12 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine/policycheck"
 	"orgops/shared/run/boot"
+	"orgops/shared/storage/mail"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/slack"
 )
 
 // Deps holds what the group works with.
@@ -32,6 +34,9 @@ type Deps struct {
 	Reader     *assessment.Reader
 	Courier    *courier.Courier // tells the breakers' states; it sends nothing here
 	Client     *outbound.Client // says which addresses may be called; it calls none here
+	Mail       mail.Sender      // sends test mails; nil: the service sends no mails
+	Slack      slack.Client     // sends test messages
+	Base       string           // the service's address, without a slash at the end
 	Now        func() time.Time
 
 	SendsFrom    []netip.Prefix // where deliveries and syncs come from; nil: not fixed
@@ -43,6 +48,7 @@ func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{
 		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Checker: policycheck.New(), Now: s.Now,
 		Connectors: s.Connectors, Client: s.Client, NoExecutives: s.NoExecutives, SendsFrom: s.SendsFrom,
+		Mail: s.Mail, Slack: s.Slack(), Base: s.Base,
 	})
 }
 
@@ -53,6 +59,7 @@ func Register(api huma.API, d Deps) {
 		http.StatusOK, user.ScopeOperationsRead), listDecisions)
 	d.registerUsers(api)
 	d.registerNotices(api)
+	d.registerChannels(api)
 	d.registerClients(api)
 	d.registerGrants(api)
 	registerAudit(api)

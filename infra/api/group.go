@@ -19,6 +19,7 @@ type need struct {
 	seal, unseal bool
 	sign         bool
 	sends        bool // calls addresses that tenants chose
+	mails        bool
 	nothing      bool // serves files: no items and no keys
 }
 
@@ -39,7 +40,7 @@ func needs() map[string]need {
 		"executives":   {write: []string{data.Companies, data.Timers}},
 		"mcp":          {write: []string{data.Companies, data.Timers}}, // an executive's actions
 		"operations": {
-			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
+			sends: true, mails: true, seal: true, // a test of a channel of notices read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
 			remove: []string{data.Logins},
 		},
 		"console": {memory: 128, nothing: true},
@@ -59,6 +60,9 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	f.Set("ORGOPS_CORS_ORIGINS", cmp.Or(strings.Join(p.Origins, ","), "none"))
 	if n.nothing {
 		return f
+	}
+	if n.mails {
+		f.Mails(p.Functions)
 	}
 	if p.PlanLimits {
 		f.Set("ORGOPS_PLAN_LIMITS", "true")

@@ -18,7 +18,6 @@ type Props struct {
 	Functions function.Settings
 	Data      *data.Data
 	API       *api.API
-	MailFrom  string // the address that mails come from, of an identity that SES has verified; "": the service sends no mails
 }
 
 // Events holds the workers and their queues.
@@ -81,8 +80,8 @@ func New(scope constructs.Construct, p Props) *Events {
 		Memory: 512, Timeout: syncerTimeout, Sends: true,
 	})
 	e.Notifier = build(function.Props{
-		Name: "notifier", About: "Tells people what happened, by mail",
-		Memory: 256, Timeout: notifierTimeout,
+		Name: "notifier", About: "Tells people what happened, by mail and in Slack",
+		Memory: 256, Timeout: notifierTimeout, Sends: true,
 	})
 	e.Ticker = build(function.Props{
 		Name: "ticker", About: "Fires the timers that are due",

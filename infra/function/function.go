@@ -26,6 +26,7 @@ type Settings struct {
 	QueueCalls    float64            // concurrent calls that each queue makes of its worker at most
 	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
 	Egress        *egress.Egress     // nil: functions send from any of AWS's addresses
+	MailFrom      string             // the address that mails come from, of an identity that SES has verified; "": the service sends no mails
 }
 
 // Props describes one function.

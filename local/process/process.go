@@ -91,6 +91,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	p.Base = strings.TrimSuffix(c.Issuer, "/")
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
 	p.Engine, p.NoExecutives, p.SendsFrom = policyengine.New(time.Now), c.NoExecutives, c.Egress
+	p.SlackURL = c.SlackURL
 	services := boot.New(p)
 	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, Bodies: edge.NewBudget(edge.MaxBodies)})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)

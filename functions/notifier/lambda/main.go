@@ -14,7 +14,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[work.Event, work.Answer], error) {
-		n := notifier.From(c.Services(dynamodb.Add, kms.Add, sqs.AddNotices, ses.Add))
+		n := notifier.From(c.Services(dynamodb.Add, kms.Add, sqs.AddNotices, ses.Add, cloud.Egress))
 		return work.Each(n.Worker(), c.Now), nil
 	})
 }

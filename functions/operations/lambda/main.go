@@ -7,7 +7,10 @@ import (
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/policies"
+	"orgops/shared/run/cloud/ses"
 	"orgops/shared/run/lambda/group"
 )
 
-func main() { group.Serve(operations.Mount, policies.Add, kms.Add, cloud.Connectors(catalog.All)) }
+func main() {
+	group.Serve(operations.Mount, policies.Add, kms.Add, ses.Add, cloud.Connectors(catalog.All))
+}

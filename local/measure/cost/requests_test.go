@@ -160,6 +160,11 @@ func (w *world) ensureSecond() {
 	w.configure("webhook-second", `{"url":"`+w.receiver.URL+`","events":["goal.*"]}`)
 }
 
+func (w *world) ensureChannels() {
+	w.call(ask{method: http.MethodPut, path: "/operations/channels/mail", body: `{"name":"Acme"}`})
+	w.call(ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"https://hooks.slack.com/services/T/B/x"}`})
+}
+
 // tickets is a mapping of a company.
 const tickets = `{"rules":[{"when":".payload.ticket","action":"memory.upsert","with":{"externalId":".payload.ticket.id","title":".payload.ticket.subject"}}]}`
 
@@ -340,6 +345,17 @@ func policyRequests() map[string]func(*world) ask {
 				method: http.MethodPut, path: "/notices/preferences", body: `{"timeZone":"UTC","channels":{"security":["mail"],"approval":["mail"],"alert":["mail"]}}`,
 			}
 		},
+		"put-mail-channel": func(*world) ask {
+			return ask{method: http.MethodPut, path: "/operations/channels/mail", body: `{"name":"Acme"}`}
+		},
+		"get-mail-channel":    after((*world).ensureChannels, get("/operations/channels/mail")),
+		"get-slack-channel":   after((*world).ensureChannels, get("/operations/channels/slack")),
+		"delete-mail-channel": after((*world).ensureChannels, func(*world) ask { return ask{method: http.MethodDelete, path: "/operations/channels/mail"} }),
+		"put-slack-channel": func(*world) ask {
+			return ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"https://hooks.slack.com/services/T/B/x"}`}
+		},
+		"delete-slack-channel": after((*world).ensureChannels, func(*world) ask { return ask{method: http.MethodDelete, path: "/operations/channels/slack"} }),
+		"test-channel":         func(*world) ask { return ask{method: http.MethodPost, path: "/operations/channels/mail/test"} },
 		"put-policies": func(*world) ask {
 			return ask{method: http.MethodPut, path: policies, header: http.Header{"If-Match": {"*"}}, body: `{"policies":[]}`}
 		},

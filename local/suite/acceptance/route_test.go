@@ -84,6 +84,13 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   GET    ./operations/metrics                            operations:read       200
   GET    ./operations/audit                              operations:read       200
   GET    ./notices                                       operations:read       200
+  GET    ./operations/channels/mail                      operations:write      200
+  PUT    ./operations/channels/mail                      operations:write      200
+  DELETE ./operations/channels/mail                      operations:write      204
+  GET    ./operations/channels/slack                     operations:write      200
+  PUT    ./operations/channels/slack                     operations:write      200
+  DELETE ./operations/channels/slack                     operations:write      204
+  POST   ./operations/channels/{channel}/test            operations:write      200
   GET    ./operations/decisions                          operations:read       200
   GET    ./operations/dead-letters                       operations:read       200
   POST   ./operations/dead-letters/replay                operations:write      202

@@ -28,6 +28,7 @@ func Kinds() []Kind {
 		{"key", secret},
 		{"login", secret},
 		{"notice", "holds single-use codes until they are sent; list-notices shows the rest"},
+		{"notice-channel", secret},
 		{"person", "holds the password of a person, who may belong to other companies too"},
 		{"reset", secret},
 		{"sso-secret", secret},

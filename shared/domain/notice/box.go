@@ -30,6 +30,7 @@ type Box struct {
 	Told    map[string]Told `json:"told,omitempty"`    // by the matter
 	Sent    []time.Time     `json:"sent,omitempty"`    // of the last hour
 	Delayed []string        `json:"delayed,omitempty"` // notices that wait for the end of the hour
+	NextAt  time.Time       `json:"nextAt,omitzero"`   // of a Slack channel: no message sooner
 }
 
 // Told says when and how badly a person was told a matter.
@@ -38,7 +39,7 @@ type Told struct {
 	Level int       `json:"level,omitempty"`
 }
 
-// BoxKey returns the sort key of a person's box.
+// BoxKey returns the sort key of the box of a person, or of one of the company's channels.
 func BoxKey(userID string) string { return BoxPrefix + userID }
 
 // Save returns the write of a person's box.

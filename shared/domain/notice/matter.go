@@ -35,9 +35,22 @@ func (m Matter) Concerns(u user.User) bool {
 
 // Notice returns the notice of a matter for one person. Its id follows from the matter and the person, so a repeat makes no second one.
 func (m Matter) Notice(company, userID string, due time.Time) Stored {
+	n := m.stored(Mail, due, company, userID, m.Name, m.About)
+	n.UserID, n.Why = userID, m.Why
+	return n
+}
+
+// Post returns the notice of a matter for the company's Slack channel.
+func (m Matter) Post(company string, due time.Time) Stored {
+	n := m.stored(Slack, due, company, SlackBox, m.Name, m.About)
+	n.Why = "The company's Slack channel gets notices of this kind."
+	return n
+}
+
+func (m Matter) stored(c Channel, due time.Time, parts ...string) Stored {
 	at := m.At.UTC()
 	return Stored{Until: m.Until, Always: m.Always, Content: m.Content, Notice: Notice{
-		ID: id.At(at, company, userID, m.Name, m.About), Kind: m.Kind, Name: m.Name, UserID: userID, Channel: Mail, About: m.About,
-		Subject: m.Subject, Why: m.Why, State: Waiting, CreatedAt: at.Truncate(time.Millisecond), DueAt: due.UTC(),
+		ID: id.At(at, parts...), Kind: m.Kind, Name: m.Name, Channel: c, About: m.About, Subject: m.Subject,
+		State: Waiting, CreatedAt: at.Truncate(time.Millisecond), DueAt: due.UTC(),
 	}}
 }

@@ -34,8 +34,11 @@ const (
 // Channel names the way by which a notice goes.
 type Channel string
 
-// Mail is the channel by e-mail.
-const Mail Channel = "mail"
+// The channels.
+const (
+	Mail  Channel = "mail"  // an e-mail to one person
+	Slack Channel = "slack" // a message in the company's Slack channel, to all who read it
+)
 
 // State says what became of a notice.
 type State string
@@ -43,7 +46,7 @@ type State string
 // The states. All but Waiting are final.
 const (
 	Waiting State = "waiting" // will be sent when it is due
-	Sent    State = "sent"    // the mail host has taken it
+	Sent    State = "sent"    // the mail host or Slack has taken it
 	Failed  State = "failed"  // it could not be sent
 	Omitted State = "omitted" // there was a reason not to send it
 )
@@ -53,8 +56,8 @@ type Notice struct {
 	ID        string    `json:"id" format:"uuid" doc:"UUIDv8; notices sort by their time"`
 	Kind      Kind      `json:"kind" enum:"security,approval,alert" doc:"what the person's preferences decide by"`
 	Name      string    `json:"name" doc:"what it tells" example:"approval-requested"`
-	UserID    string    `json:"userId" format:"uuid" doc:"who is told"`
-	Channel   Channel   `json:"channel" enum:"mail" doc:"the way by which it goes"`
+	UserID    string    `json:"userId,omitempty" format:"uuid" doc:"who is told; absent for a message in the company's Slack channel"`
+	Channel   Channel   `json:"channel" enum:"mail,slack" doc:"the way by which it goes"`
 	About     string    `json:"about" doc:"the matter; mails about one matter are one conversation" example:"approval:0198c5f2-0000-7000-8000-000000000001"`
 	Subject   string    `json:"subject" doc:"the subject of the mail"`
 	Why       string    `json:"why" doc:"why this person is told" example:"You may decide on approvals."`
@@ -63,7 +66,7 @@ type Notice struct {
 	Attempts  int       `json:"attempts" format:"int32" doc:"how often sending it was begun"`
 	CreatedAt time.Time `json:"createdAt" doc:"when it was stored"`
 	DueAt     time.Time `json:"dueAt" doc:"when it may go at the earliest: quiet hours delay it"`
-	SentAt    time.Time `json:"sentAt,omitzero" doc:"when the mail host took it"`
+	SentAt    time.Time `json:"sentAt,omitzero" doc:"when the mail host or Slack took it"`
 	Text      string    `json:"text,omitempty" doc:"the text that was sent, without single-use codes; absent until then"`
 }
 
@@ -177,18 +180,7 @@ const maxPlain = 200
 // Plain returns a text of others for one line of a mail: without line breaks, characters that change the direction or are invisible,
 // and without addresses that a mail program would turn into links, which could look like ours.
 func Plain(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\u200b' || r == '\u200c' || r == '\u200d' || r == '\u2060' || r == '\ufeff' || r == '\u00ad' || r == '\ufffd':
-			return -1
-		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' || r == '\u061c':
-			return -1
-		case r < ' ' || r == '\u007f' || r >= '\u0080' && r <= '\u009f' || r == '\u2028' || r == '\u2029':
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	words := strings.Fields(text)
+	words := strings.Fields(Visible(text))
 	for i, w := range words {
 		if linkish(w) {
 			words[i] = "[link]"
@@ -199,6 +191,21 @@ func Plain(text string) string {
 		return string(runes[:maxPlain-1]) + "…"
 	}
 	return string(runes)
+}
+
+// Visible returns a text without line breaks and without characters that change the direction or are invisible.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u200b' || r == '\u200c' || r == '\u200d' || r == '\u2060' || r == '\ufeff' || r == '\u00ad' || r == '\ufffd':
+			return -1
+		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' || r == '\u061c':
+			return -1
+		case r < ' ' || r == '\u007f' || r >= '\u0080' && r <= '\u009f' || r == '\u2028' || r == '\u2029':
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
 }
 
 // linkish reports whether a mail program may turn a word into a link: one with a scheme or an at sign, or one with a dot between letters.

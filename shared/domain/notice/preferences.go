@@ -32,8 +32,8 @@ type Quiet struct {
 // Channels lists the channels of each kind.
 type Channels struct {
 	Security []Channel `json:"security" nullable:"false" enum:"mail" minItems:"1" uniqueItems:"true" doc:"about the person's own access; always by mail"`
-	Approval []Channel `json:"approval" nullable:"false" enum:"mail" minItems:"1" uniqueItems:"true" doc:"approvals that the person may decide; at least one channel"`
-	Alert    []Channel `json:"alert" nullable:"false" enum:"mail" uniqueItems:"true" doc:"what does not work; none: no notices"`
+	Approval []Channel `json:"approval" nullable:"false" enum:"mail,slack" minItems:"1" uniqueItems:"true" doc:"approvals that the person may decide; at least one channel. slack: the person reads them in the company's Slack channel, and gets mails only while it does not work"`
+	Alert    []Channel `json:"alert" nullable:"false" enum:"mail,slack" uniqueItems:"true" doc:"what does not work; none: no notices. slack: as for approvals"`
 }
 
 // Defaults returns the preferences of a person who has chosen none.
@@ -80,6 +80,12 @@ func (p Preferences) Wants(k Kind, c Channel) bool {
 	return slices.Contains(map[Kind][]Channel{
 		Security: {Mail}, Approval: p.Channels.Approval, Alert: p.Channels.Alert,
 	}[k], c)
+}
+
+// Mailed reports whether a kind of notice comes by mail: if the person chose mails, or Slack alone and the company's channel does not
+// take the kind.
+func (p Preferences) Mailed(k Kind, posted bool) bool {
+	return p.Wants(k, Mail) || !posted && p.Wants(k, Slack)
 }
 
 // Due returns when a notice of a kind may go: at once, or at the end of the quiet hours.

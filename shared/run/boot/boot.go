@@ -3,6 +3,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -21,6 +22,7 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/slack"
 )
 
 // Names of the queues.
@@ -37,6 +39,7 @@ type Parts struct {
 	Syncs      queue.Queue // sync runs
 	Notices    queue.Queue // what people are told
 	Mail       mail.Sender // nil: the service sends no mails
+	SlackURL   string      // where Slack is, for tests; "": slack.Home
 	Vault      integration.Vault
 	DataKeys   DataKeys           // destroys companies' data keys
 	Keys       token.Keys         // signs access tokens
@@ -83,6 +86,11 @@ func (s *Services) Company(id string) store.Company { return store.For(s.Store, 
 // Bases returns the service's own addresses, without a slash at the end. The first one is the current one.
 func (s *Services) Bases() []string {
 	return slices.DeleteFunc([]string{s.Base, s.FormerBase}, func(base string) bool { return base == "" })
+}
+
+// Slack returns the client of Slack.
+func (s *Services) Slack() slack.Client {
+	return slack.Client{Out: s.Client, URL: cmp.Or(s.SlackURL, slack.Home), Now: s.Now}
 }
 
 // Lot returns the lot in which a consumer of the feed parks the changes that it does not understand.

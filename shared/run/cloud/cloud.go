@@ -73,7 +73,7 @@ type Adder func(*Cloud, *boot.Parts)
 // not see every change.
 func (c *Cloud) Services(add ...Adder) *boot.Services {
 	p := boot.Parts{
-		Base: strings.TrimSuffix(c.Config.Issuer, "/"), FormerBase: strings.TrimSuffix(c.Config.FormerIssuer, "/"), Logger: c.Logger, Metrics: c.Metrics, Now: c.Now, NoExecutives: c.Config.NoExecutives, SendsFrom: c.Config.Egress,
+		Base: strings.TrimSuffix(c.Config.Issuer, "/"), FormerBase: strings.TrimSuffix(c.Config.FormerIssuer, "/"), Logger: c.Logger, Metrics: c.Metrics, Now: c.Now, NoExecutives: c.Config.NoExecutives, SendsFrom: c.Config.Egress, SlackURL: c.Config.SlackURL,
 	}
 	for _, a := range add {
 		a(c, &p)

@@ -36,6 +36,7 @@ type Config struct {
 	RootCAs       *x509.CertPool // ORGOPS_CA_FILE: the authorities that outgoing connections trust; nil: the system's
 	SMTP          string         // ORGOPS_SMTP_URL: the mail host; default none
 	MailFrom      string         // ORGOPS_MAIL_FROM: the address that mails come from; default none
+	SlackURL      string         // ORGOPS_SLACK_URL: where Slack is; default https://slack.com
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
@@ -58,6 +59,7 @@ func Settings() []Setting {
 		{"ORGOPS_CA_FILE", "", "PEM file with certificate authorities that endpoints, sources and identity providers may use, in addition to the system's"},
 		{"ORGOPS_SMTP_URL", "", "host that takes mails, such as smtp://user:password@mail.example.com:587 (STARTTLS is needed) or smtps:// (TLS from the first byte); a host on this machine may do without TLS; unset: mails are kept in the folder mails of ORGOPS_DATA"},
 		{"ORGOPS_MAIL_FROM", "", "address that mails come from, such as Orgops <orgops@example.com>; needed with ORGOPS_SMTP_URL"},
+		{"ORGOPS_SLACK_URL", "https://slack.com", "where Slack is; another address is for tests, and then incoming webhooks are there too"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
@@ -98,7 +100,7 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	c := Config{
 		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), FormerIssuer: value("ORGOPS_FORMER_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
-		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"),
+		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"), SlackURL: strings.TrimSuffix(value("ORGOPS_SLACK_URL"), "/"),
 	}
 	if c.Issuer == "" {
 		c.Issuer = issuerAt(c.Addr)

@@ -16,6 +16,7 @@ type Message struct {
 	ID         string // unique, and the same for every try; it becomes the left part of the Message-ID
 	FromName   string // shown before the address of the sender; "": that of the sender's settings
 	To         string // a bare address
+	ReplyTo    string // a bare address; "": none
 	Subject    string
 	Text, HTML string
 	Thread     string // mails of one thread are shown together; "": the mail stands alone

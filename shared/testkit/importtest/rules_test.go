@@ -94,19 +94,19 @@ var homes = []home{
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
-		"shared/webhook/outbound",                                                          // sends requests under the egress rules
-		"shared/webhook/standardwebhooks", "shared/webhook/courier", "shared/webhook/post", // signs, verifies and sends requests: HTTP is its subject
+		"shared/webhook/outbound",                                                                                  // sends requests under the egress rules
+		"shared/webhook/standardwebhooks", "shared/webhook/courier", "shared/webhook/post", "shared/webhook/slack", // signs, verifies and sends requests: HTTP is its subject
 		"shared/provider/connector",                        // its ports carry an arrival's headers, which a signature covers
 		"shared/provider/mapping", "shared/provider/trial", // reads an arrival's headers
 		"shared/provider/webfeed", "shared/provider/manifest", // fetch
 		"shared/provider/github",                                   // fetches; signs and verifies deliveries
 		"shared/provider/linear", "shared/provider/genericwebhook", // as above
 		"shared/provider/scheme", "shared/provider/shelf", // read the headers of what providers send
-		"shared/provider/certify",                                // proves how an endpoint answers
-		"shared/testkit/webtest",                                 // is a client
-		"shared/testkit/awstest",                                 // proxies a service's client
-		"shared/testkit/worktest",                                // receives webhooks
-		"shared/testkit/githubtest", "shared/testkit/lineartest", // serve the providers' APIs
+		"shared/provider/certify",                                                            // proves how an endpoint answers
+		"shared/testkit/webtest",                                                             // is a client
+		"shared/testkit/awstest",                                                             // proxies a service's client
+		"shared/testkit/worktest",                                                            // receives webhooks
+		"shared/testkit/slacktest", "shared/testkit/githubtest", "shared/testkit/lineartest", // serve the providers' APIs
 		"shared/identity/oidclogin", "shared/identity/authcode", // the libraries of OpenID Connect and OAuth take an HTTP client
 		"shared/testkit/ssotest",                               // serves identity providers
 		"shared/base/awsclient",                                // makes the HTTP client of the cloud's drivers

@@ -24,6 +24,9 @@ func Form(from mail.Address, m contract.Message) (*gomail.Msg, error) {
 		return nil, &contract.RefusedError{Enhanced: "5.1.2"}
 	}
 	out.ToMailAddress(to)
+	if reply, err := mail.ParseAddress(m.ReplyTo); err == nil && reply.Address == m.ReplyTo {
+		out.ReplyToMailAddress(reply)
+	}
 
 	out.Subject(m.Subject)
 	out.SetDateWithValue(m.At)

@@ -1,0 +1,203 @@
+package notifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/domain/notice"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/slack"
+)
+
+// tellSlack stores the notice of a matter for the company's Slack channel, if that takes the kind. works reports whether people who
+// read the channel are told there: Slack did not refuse the last message for good.
+func (n *Notifier) tellSlack(ctx context.Context, c store.Company, m notice.Matter) (works bool, err error) {
+	if m.Kind == notice.Security {
+		return false, nil
+	}
+	var to notice.SlackSettings
+	if _, err := notice.LoadChannel(ctx, c, notice.Slack, &to); err != nil || !to.Takes(m.Kind) {
+		return false, err
+	}
+	return to.FailedAt.IsZero(), n.keep(ctx, c, m, notice.SlackBox, m.Post(c.ID(), n.Now()))
+}
+
+// spacing is the time between two messages to a channel. Slack takes one a second.
+const spacing = time.Second
+
+// posting holds a notice on its way to the company's Slack channel.
+type posting struct {
+	*sending
+	to   notice.SlackSettings
+	toAt int64 // version
+}
+
+// post posts a notice that is due. due tells when to look at it again; zero means never. Slack has no key by which it knows a message
+// again. So a message that Slack may have taken is never repeated: its people have the mail, or find it in the console.
+func (s *sending) post(ctx context.Context) (due time.Time, err error) {
+	p := &posting{sending: s}
+	if !s.notice.ClaimedAt.IsZero() {
+		if err := s.loadJoined(ctx); err != nil {
+			return time.Time{}, err
+		}
+		s.end(notice.Failed, "its worker was lost; Slack may have taken the message")
+		return time.Time{}, s.save(ctx)
+	}
+	why, err := p.load(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if why != "" {
+		return time.Time{}, s.omit(ctx, why)
+	}
+	if free := s.box.Free(s.now); free.After(s.now) && s.notice.Kind != notice.Approval {
+		return free, p.delay(ctx, free)
+	}
+	if s.box.NextAt.After(s.now) {
+		return s.box.NextAt, nil
+	}
+	err = p.claim(ctx)
+	if errors.Is(err, store.ErrConflict) { // another message to the channel is under way
+		return s.now.Add(spacing), nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return p.attempt(ctx)
+}
+
+// load reads what decides about the notice, and says why it is not sent, "" if it is.
+func (p *posting) load(ctx context.Context) (why string, err error) {
+	if p.toAt, err = notice.LoadChannel(ctx, p.company, notice.Slack, &p.to); err != nil {
+		return "", err
+	}
+	switch {
+	case p.toAt == 0:
+		return "the company's Slack channel was removed", nil
+	case !p.to.Takes(p.notice.Kind):
+		return "the company's Slack channel no longer gets notices of this kind", nil
+	case !p.notice.Until.IsZero() && !p.now.Before(p.notice.Until):
+		return "it came too late", nil
+	}
+	if p.box, p.boxAt, err = p.Notifier.box(ctx, p.company, notice.SlackBox); err != nil {
+		return "", err
+	}
+	return p.overtaken(ctx)
+}
+
+// delay keeps the notice for the end of the channel's hour.
+func (p *posting) delay(ctx context.Context, free time.Time) error {
+	p.box.Delay(p.notice.ID)
+	p.notice.DueAt, p.notice.Reason = free.UTC(), "the channel got ten messages within an hour; the rest comes in one"
+	return p.company.Commit(ctx, p.notice.Replace(p.company, p.version), p.box.Save(p.company, notice.SlackBox, p.boxAt))
+}
+
+// claim notes that this worker posts the notice, and those that wait with it, and keeps the channel for a second.
+func (p *posting) claim(ctx context.Context) error {
+	c := p.company
+	if p.notice.Attempts == 0 && p.notice.Kind != notice.Approval {
+		p.gather()
+	}
+	if err := p.loadJoined(ctx); err != nil {
+		return err
+	}
+	p.notice.Attempts++
+	p.notice.ClaimedAt, p.notice.Reason = p.now, ""
+	p.box.Sent, p.box.NextAt = append(p.box.Sent, p.now), p.now.Add(spacing)
+	ops := []store.Op{p.notice.Replace(c, p.version), p.box.Save(c, notice.SlackBox, p.boxAt)}
+	for i := range p.joined {
+		j := &p.joined[i]
+		j.JoinedTo = p.notice.ID
+		ops = append(ops, j.Replace(c, j.version))
+		j.version++
+	}
+	p.version++
+	return c.Commit(ctx, ops...)
+}
+
+// attempt posts the message and stores what became of it.
+func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
+	webhook, err := p.Vault.Open(ctx, p.company.ID(), notice.SlackLabel, p.to.Webhook)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("open the address of a Slack channel: %w", err)
+	}
+	m, kept := slack.Write(p.subject(), p.notice.Why, p.content(), p.Base)
+	err = p.Slack.Post(ctx, string(webhook), m)
+	ctx = context.WithoutCancel(ctx) // what was sent is noted, also when the process ends
+	var refused *slack.RefusedError
+	var throttled *slack.WaitError
+	switch {
+	case err == nil:
+		p.end(notice.Sent, "")
+		p.notice.SentAt, p.notice.Text = p.Now().UTC(), kept
+	case errors.Is(err, slack.ErrUnknown):
+		p.end(notice.Failed, "Slack gave no answer; it may have taken the message")
+	case errors.As(err, &refused):
+		p.end(notice.Failed, refused.Error())
+	case errors.As(err, &throttled):
+		p.notice.Attempts-- // it uses up no try
+		due = p.again(throttled.For, "Slack takes no messages at the moment; it is tried again")
+	case p.notice.Attempts >= maxAttempts:
+		p.end(notice.Failed, "Slack did not take it, in twelve tries")
+	default:
+		p.Logger.WarnContext(ctx, "message to Slack not sent; it is tried again", "company", p.company.ID(), "notice", p.notice.ID, "error", err)
+		due = p.again(backoff(p.notice.Attempts), "Slack did not take it; it is tried again")
+	}
+	if throttled != nil {
+		if err := p.pause(ctx, due); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if err := p.note(ctx, err == nil, refused); err != nil {
+		return time.Time{}, err
+	}
+	return due, p.save(ctx)
+}
+
+// again has the notice tried later.
+func (p *posting) again(after time.Duration, reason string) time.Time {
+	p.notice.ClaimedAt, p.notice.Reason, p.notice.DueAt = time.Time{}, reason, p.Now().UTC().Add(after)
+	return p.notice.DueAt
+}
+
+// pause keeps all messages to the channel back until a time.
+func (p *posting) pause(ctx context.Context, until time.Time) (err error) {
+	for range tries {
+		box, version, loadErr := p.Notifier.box(ctx, p.company, notice.SlackBox)
+		if loadErr != nil {
+			return loadErr
+		}
+		box.NextAt = until
+		if err = p.company.Commit(ctx, box.Save(p.company, notice.SlackBox, version)); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// note stores whether the channel works, if that has changed. A change of the settings meanwhile overrides it.
+func (p *posting) note(ctx context.Context, taken bool, refused *slack.RefusedError) error {
+	worked := p.to.FailedAt.IsZero()
+	if taken == worked || refused == nil && !taken {
+		return nil
+	}
+	p.to.FailedAt, p.to.Failure = time.Time{}, ""
+	if refused != nil {
+		p.to.FailedAt, p.to.Failure = p.Now().UTC(), refused.Error()
+	}
+	err := p.company.Commit(ctx, notice.SaveChannel(p.company, notice.Slack, p.toAt, p.to))
+	if errors.Is(err, store.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// subject returns the first line of the message.
+func (p *posting) subject() string {
+	if len(p.joined) > 0 {
+		return fmt.Sprintf("%d notices", len(p.joined)+1)
+	}
+	return p.notice.Subject
+}

@@ -1,0 +1,135 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+func (d Deps) registerChannels(api huma.API) {
+	const mails, slacks, test = "/channels/mail", "/channels/slack", "/channels/{channel}/test"
+	write := user.ScopeOperationsWrite
+	web.Register(api, operation(http.MethodGet, mails, "get-mail-channel", "Get how the company's mails appear",
+		"404 if the company has chosen nothing: then the mails have its name, and no answer reaches it.", http.StatusOK, write), d.getMailChannel)
+	web.Register(api, operation(http.MethodPut, mails, "put-mail-channel", "Choose how the company's mails appear",
+		"Mails come from the service's address, because the mail host vouches for it alone.", http.StatusOK, write), d.putMailChannel)
+	web.Register(api, operation(http.MethodDelete, mails, "delete-mail-channel", "Give the company's mails their usual form",
+		"Mails still go out, with the company's name.", http.StatusNoContent, write), deleteChannel(notice.Mail))
+	web.Register(api, operation(http.MethodGet, slacks, "get-slack-channel", "Get the company's Slack channel",
+		"What goes to it, and whether Slack took the last message. The address is never shown.", http.StatusOK, write), d.getSlackChannel)
+	web.Register(api, operation(http.MethodPut, slacks, "put-slack-channel", "Configure the company's Slack channel",
+		"By the address of an incoming webhook, which posts to one channel of a workspace. The address is write-only; without it, the stored one stays.",
+		http.StatusOK, write), d.putSlackChannel)
+	web.Register(api, operation(http.MethodDelete, slacks, "delete-slack-channel", "Remove the company's Slack channel",
+		"Destroys the address. What waits for the channel is not sent.", http.StatusNoContent, write), deleteChannel(notice.Slack))
+	web.Register(api, web.Personal(operation(http.MethodPost, test, "test-channel", "Send a test message",
+		"Sends one message now and answers what came of it: a mail to the caller's own address, or a message to the Slack channel. "+
+			"At most ten an hour for each channel.", http.StatusOK, write)), d.testChannel)
+}
+
+// MailChannel shows how the company's mails appear.
+type MailChannel struct {
+	MailChannelRequest
+	UpdatedAt time.Time `json:"updatedAt" doc:"when it was stored"`
+	UpdatedBy string    `json:"updatedBy" doc:"the user who stored it"`
+}
+
+// MailChannelRequest holds how the company's mails appear.
+type MailChannelRequest struct {
+	Name    string `json:"name,omitempty" maxLength:"100" doc:"the name that mails come from; without it, the company's" example:"Acme operations"`
+	ReplyTo string `json:"replyTo,omitempty" maxLength:"254" doc:"the address that answers go to; without it, none" example:"ops@acme.example"`
+}
+
+type mailChannelOutput struct {
+	ETag string `header:"ETag"`
+	Body MailChannel
+}
+
+func showMail(s notice.MailSettings) MailChannel {
+	return MailChannel{MailChannelRequest{s.Name, s.ReplyTo}, s.UpdatedAt, s.UpdatedBy}
+}
+
+func (d Deps) getMailChannel(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[MailChannel], error) {
+	var s notice.MailSettings
+	version, err := loadChannel(ctx, notice.Mail, &s)
+	if err != nil {
+		return nil, err
+	}
+	return web.Respond(*in, preferencesTag(version), web.Ready(showMail(s)))
+}
+
+// loadChannel reads the settings of a channel that the company has configured.
+func loadChannel(ctx context.Context, ch notice.Channel, into any) (int64, error) {
+	version, err := notice.LoadChannel(ctx, web.Tenant(ctx), ch, into)
+	if err == nil && version == 0 {
+		err = fault.New(fault.NotFound, "the company has not configured this channel")
+	}
+	return version, store.Fault(err, "")
+}
+
+type mailChannelInput struct {
+	web.IfMatch
+	Body MailChannelRequest
+}
+
+func (d Deps) putMailChannel(ctx context.Context, in *mailChannelInput) (*mailChannelOutput, error) {
+	if in.Body.ReplyTo != "" {
+		if err := fault.Refuse(user.CheckEmail(in.Body.ReplyTo, "/replyTo")); err != nil {
+			return nil, err
+		}
+	}
+	if in.Body.Name != notice.Plain(in.Body.Name) {
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/name", Detail: "must be one line without invisible characters and addresses"}})
+	}
+	version, err := notice.LoadChannel(ctx, web.Tenant(ctx), notice.Mail, &notice.MailSettings{})
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	s := notice.MailSettings{Name: in.Body.Name, ReplyTo: in.Body.ReplyTo, UpdatedAt: d.Now().UTC().Truncate(time.Millisecond), UpdatedBy: web.CallerOf(ctx).UserID}
+	tag, err := saveChannel(ctx, in.IfMatch, notice.Mail, version, s)
+	return &mailChannelOutput{tag, showMail(s)}, err
+}
+
+// saveChannel stores the settings of a channel and returns their ETag.
+func saveChannel(ctx context.Context, in web.IfMatch, ch notice.Channel, version int64, settings any) (string, error) {
+	if err := in.Check(channelRevision(version)); err != nil {
+		return "", err
+	}
+	c := web.Tenant(ctx)
+	if err := c.Commit(ctx, notice.SaveChannel(c, ch, version, settings)); err != nil {
+		return "", store.Fault(in.Overtaken(err), "")
+	}
+	return preferencesTag(version + 1), nil
+}
+
+// channelRevision names a version for If-Match: "" without settings.
+func channelRevision(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return strconv.FormatInt(version, 10)
+}
+
+// deleteChannel returns the handler that removes the settings of a channel.
+func deleteChannel(ch notice.Channel) func(context.Context, *web.IfMatch) (*struct{}, error) {
+	return func(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
+		version, err := loadChannel(ctx, ch, &struct{}{})
+		if err != nil {
+			return nil, err
+		}
+		if err := in.Check(channelRevision(version)); err != nil {
+			return nil, err
+		}
+		c := web.Tenant(ctx)
+		return nil, store.Fault(in.Overtaken(c.Commit(ctx, c.Delete(notice.ChannelKey(ch), notice.ChannelEntity, version).Quietly())), "")
+	}
+}
