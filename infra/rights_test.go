@@ -109,6 +109,9 @@ func TestRights_Keys(t *testing.T) {
 		for _, action := range st.actions {
 			if strings.HasPrefix(action, "kms:") {
 				has(t, st.policy+": condition of "+action, st.condition, map[string]any{"ForAnyValue:StringEquals.kms:EncryptionContextKeys": "company"})
+				if strings.HasPrefix(st.policy, "Eventsticker") {
+					has(t, st.policy+": condition of "+action, st.condition, map[string]any{"StringEquals.kms:EncryptionContext:company": "canary"})
+				}
 			}
 			if slices.Contains([]string{"dynamodb:Scan", "dynamodb:DeleteTable", "kms:ScheduleKeyDeletion"}, action) {
 				t.Errorf("%s: %s, want no function with that right", st.policy, action)

@@ -22,11 +22,11 @@ const (
 	canaryAgain = time.Hour       // a change that a reader has missed is written again, so that its repair shows
 )
 
-// canary writes a change for each reader of the feed, and counts a reader that has not handled the former one in time. A disabled
-// reader has no metric of its own that could raise an alarm.
+// canary writes a change for each reader of the feed, and counts a reader that has not handled the former one in time, and a delivery
+// that has not come back. A disabled reader has no metric of its own that could raise an alarm.
 func (t *Ticker) canary(ctx context.Context, now time.Time) error {
 	c := store.For(t.Store, CanaryCompany)
-	return errors.Join(t.projected(ctx, c, now), t.dispatched(ctx, c, now))
+	return errors.Join(t.projected(ctx, c, now), t.dispatched(ctx, c, now), t.echoes(ctx, c, now))
 }
 
 // projected changes a memory each minute, which the projector folds into the company's context.
@@ -74,10 +74,10 @@ func (t *Ticker) dispatched(ctx context.Context, c store.Company, now time.Time)
 
 var errCanary = errors.New("shows that the dispatcher works")
 
-// late counts and logs a reader that is late.
+// late counts and logs a reader of the feed, or the receiver of a delivery, that is late.
 func (t *Ticker) late(ctx context.Context, reader string, since time.Time) {
 	t.Metrics.Count(metric.CanaryLate, 1)
-	t.Logger.ErrorContext(ctx, "a reader of the feed is late", "reader", reader, "since", since)
+	t.Logger.ErrorContext(ctx, "what handles the canary is late", "which", reader, "since", since)
 }
 
 func later(a, b time.Time) time.Time {

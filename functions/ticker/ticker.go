@@ -20,13 +20,15 @@ import (
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/erasure"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/parked"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
 
-// Ticker fires due timers. All fields are required except Metrics, Plans, and Keys in a process that erases no company.
+// Ticker fires due timers. All fields are required except Metrics, Plans, Keys in a process that erases no company, and Vault and Base
+// without a canary.
 type Ticker struct {
 	Store   store.Store
 	Queues  map[string]queue.Queue // by the names that timers of messages have
@@ -35,8 +37,10 @@ type Ticker struct {
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
-	Canary  bool // each tick writes the canary's changes
-	Page    int  // due timers of a shard that a tick fires without a helper; 0: store.MaxPage
+	Canary  bool // each tick writes the canary's changes; Vault and Base are required then
+	Vault   integration.Vault
+	Base    string // the service's own address, where the canary's deliveries go
+	Page    int    // due timers of a shard that a tick fires without a helper; 0: store.MaxPage
 	// Ask makes another process of the ticker handle an Event soon. Nil: a tick fires all timers itself.
 	Ask func(ctx context.Context, event any) error
 	// Around wraps the work on each timer, which has this key. Nil: nothing does.
@@ -59,7 +63,7 @@ func (t *Ticker) lot() parked.Lot {
 // From makes a ticker from the service's parts.
 func From(s *boot.Services) *Ticker {
 	queues := map[string]queue.Queue{boot.Retries: s.Retries, boot.Syncs: s.Syncs, boot.Notices: s.Notices}
-	return &Ticker{Store: s.Store, Queues: queues, Keys: s.DataKeys, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
+	return &Ticker{Store: s.Store, Queues: queues, Keys: s.DataKeys, Vault: s.Vault, Base: s.Base, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
 }
 
 // reach limits how long a failing timer is retried. It is parked then.

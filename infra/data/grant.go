@@ -110,6 +110,18 @@ func (d *Data) Seal(f *function.Function) {
 	f.Allow([]string{"kms:Encrypt"}, forCompany(), d.wrap)
 }
 
+// SealOwn lets a function that may destroy data keys also seal and open the credentials of one company, which is the service's own.
+func (d *Data) SealOwn(f *function.Function, company string) {
+	f.Set(wrappingVariable, d.wrap)
+	for _, v := range d.formerKeys() {
+		f.Set(v[0], v[1])
+	}
+	own := forCompany()
+	own["StringEquals"] = map[string]any{"kms:EncryptionContext:company": company}
+	f.Allow([]string{"kms:Decrypt"}, own, append([]string{d.wrap}, d.former...)...)
+	f.Allow([]string{"kms:Encrypt"}, own, d.wrap)
+}
+
 // forCompany refuses requests whose encryption context does not name a company. ForAnyValue fails without any context.
 func forCompany() map[string]any {
 	return map[string]any{"ForAnyValue:StringEquals": map[string]any{"kms:EncryptionContextKeys": "company"}}

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
+	"orgops/functions/ticker"
 	"orgops/infra/api"
 	"orgops/infra/data"
 	"orgops/infra/function"
@@ -105,6 +106,8 @@ func New(scope constructs.Construct, p Props) *Events {
 	p.Data.Write(e.Ticker, data.Companies, data.System, data.Timers)
 	p.Data.Remove(e.Ticker, data.Timers, data.Logins, data.Registry) // of companies that it erases
 	p.Data.Destroy(e.Ticker)
+	p.Data.SealOwn(e.Ticker, ticker.CanaryCompany)
+	p.API.Issue(e.Ticker)    // the canary's deliveries go to this address
 	p.API.Withdraw(e.Ticker) // of companies that it erases, and of their former plans
 	p.Data.RotateBy(e.Rotator)
 	p.Data.Read(e.Provisioner, data.Companies, data.Logins, data.Registry)

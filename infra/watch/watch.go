@@ -78,8 +78,8 @@ func (w *watch) changes() {
 			"for 12 hours, then its records are discarded: read the function's log for the cause, which is a store, a setting or a permission; "+
 			"check its throttles and duration", of(f).read("IteratorAge", "Maximum", 1, ""), limit{above: 300_000, periods: 1, of: 1})
 	}
-	w.alarm("CanaryLate", "A reader of the stream has not handled the canary's change of each minute: the ticker's log names the reader. Its event source "+
-		"mapping may be disabled, or it is behind", w.code().read(metric.CanaryLate.String(), "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
+	w.alarm("CanaryLate", "A reader of the stream has not handled the canary's change of each minute, or a delivery to the service's own inbound address has not "+
+		"come back: the ticker's log names it. A reader's event source mapping may be disabled, or it is behind", w.code().read(metric.CanaryLate.String(), "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
 	w.alarm("ChangesParked", "The dispatcher or the projector parked a committed change that it did not understand, or the ticker a timer: list it with orgops admin parked list, "+
 		"repair the cause, then orgops admin parked retry", w.code().read(metric.ChangesParked.String(), "Sum", 5, ""),
 		limit{above: 0, periods: 1, of: 1})

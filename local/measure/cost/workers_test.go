@@ -84,11 +84,12 @@ func workers() map[string]func(*world) func() {
 		"notifier: a matter, for one person": (*world).tells,
 		"notifier: a mail":                   (*world).mails,
 
-		"ticker: a minute without anything due":  func(w *world) func() { return w.ticks(0) },
-		"ticker: a minute with the canary":       (*world).canaries,
-		"ticker: a minute with a due timer":      func(w *world) func() { return w.ticks(1) },
-		"ticker: a minute with a goal to review": (*world).reviews,
-		"ticker: a minute with a weekly brief":   (*world).briefs,
+		"ticker: a minute without anything due":       func(w *world) func() { return w.ticks(0) },
+		"ticker: a minute with the canary":            func(w *world) func() { return w.canaries(time.Minute) },
+		"ticker: a minute with the canary's delivery": func(w *world) func() { return w.canaries(5 * time.Minute) },
+		"ticker: a minute with a due timer":           func(w *world) func() { return w.ticks(1) },
+		"ticker: a minute with a goal to review":      (*world).reviews,
+		"ticker: a minute with a weekly brief":        (*world).briefs,
 
 		"provisioner: a company": (*world).provisions,
 		"rotator: a rotation":    (*world).rotates,
@@ -454,14 +455,22 @@ func (w *world) ticks(due int) func() {
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }
 
-// canaries prepares a canary whose former changes were handled, and returns the tick that writes the next ones.
-func (w *world) canaries() func() {
+// canaries prepares a canary whose former changes were handled, and returns the tick that writes the next ones after a time.
+func (w *world) canaries(after time.Duration) func() {
 	t := w.ticked()
-	t.Canary = true
+	t.Canary, t.Base = true, "https://ops.example.com"
 	errtest.Must(w.t, t.Tick(w.t.Context()))
 	c := store.For(w.table(mainTable), ticker.CanaryCompany)
+	echo, _, err := integration.Load(w.t.Context(), c, "webhook")
+	errtest.Must(w.t, err)
 	errtest.Must(w.t, c.Commit(w.t.Context(), c.Delete(parked.Key("canary"), parked.Entity, 1).Quietly()))
-	w.clock.Advance(time.Minute)
+	back, _ := memory.Apply(memory.Memory{}, "webhook", memory.Draft{ExternalID: ticker.CanaryCompany, Incarnation: echo.Incarnation, Kind: "canary"}, w.clock.Now())
+	was, err := c.Get(w.t.Context(), memory.Key(back.ID), nil)
+	if !errors.Is(err, store.ErrNotFound) {
+		errtest.Must(w.t, err)
+	}
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Save(memory.Key(back.ID), memory.Entity, was.Version, back)))
+	w.clock.Advance(after)
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }
 
