@@ -48,6 +48,8 @@ func descriptions() map[string]string {
 		"ClientUpdate":          "What to change about a client",
 		"Company":               "The company's own data",
 		"Configured":            "An integration after it was configured, with its signing secret if one was generated",
+		"Connecting":            "Where a user gives access at a provider",
+		"Connection":            "Access that a user has given at the provider",
 		"Connector":             "A kind of provider that a company can configure",
 		"ConnectorList":         "Every kind of provider, by name",
 		"Consent":               "What a third party asks of a person",

@@ -7,6 +7,7 @@ import (
 
 	"orgops/functions/auth"
 	"orgops/functions/inbound"
+	"orgops/functions/integrations"
 	"orgops/functions/mcp"
 	signon "orgops/functions/sso"
 	"orgops/shared/domain/approval"
@@ -86,6 +87,8 @@ func Limits() []Limit {
 		{"memberships", "the companies of one person", user.MaxMemberships, "companies"},
 		{"sso-network", "the sign-ins through identity providers that one network begins in a minute, and the providers' answers that it brings", signon.MaxFromSource, "sign-ins"},
 		span("sso-try", "a sign-in through an identity provider", roundtrip.Lifetime),
+		{"connection-network", "the answers of providers at the end of connections that one network brings in a minute", integrations.MaxFromSource, "answers"},
+		span("connection", "the way to a provider and back that connects an integration", roundtrip.Lifetime),
 		span("sso-code", "the time in which the code of a sign-in is exchanged", sso.CodeLifetime),
 		{"sso-metadata", "a SAML provider's metadata", sso.MaxMetadata, "bytes"},
 		{"sso-roles", "the entries of the role mapping of single sign-on", sso.MaxRoles, "entries"},

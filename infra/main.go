@@ -62,6 +62,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 		output(stack, "EgressAddresses", "The addresses from which webhooks, syncs, certifications and sign-ins leave", s.Egress.Addresses())
 	}
 	d := data.New(stack, s.wrapping, s.restored)
+	d.Applications = s.applications
 	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins, PlanLimits: !s.unlimited, Domain: s.domain, Canary: s.canary})
 	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {

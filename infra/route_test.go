@@ -103,7 +103,7 @@ func TestRoutes_Guarded(t *testing.T) {
 	t.Parallel()
 	open := []string{
 		"GET /.well-known/jwks.json", "GET /.well-known/oauth-authorization-server",
-		"GET /.well-known/oauth-protected-resource/companies/{companyId}/mcp", "GET /.well-known/openid-configuration", "GET /auth/authorize",
+		"GET /.well-known/oauth-protected-resource/companies/{companyId}/mcp", "GET /.well-known/openid-configuration", "GET /auth/authorize", "GET /auth/connect/callback",
 		"GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start",
 		"GET /console", "GET /console/{file}", "GET /healthz", "GET /problems/{kind}",
 		"POST /auth/invitation", "POST /auth/login", "POST /auth/reset", "POST /auth/reset/{code}", "POST /auth/revoke", "POST /auth/saml/{companyId}/acs", "POST /auth/token",
@@ -401,8 +401,8 @@ func TestThrottles(t *testing.T) {
 	}
 	named := map[string][2]any{
 		"POST /auth/login": {50.0, 100.0}, "POST /auth/invitation": {50.0, 100.0}, "POST /auth/reset": {50.0, 100.0}, "POST /auth/reset/{code}": {50.0, 100.0}, "POST /auth/revoke": {50.0, 100.0}, "POST /auth/token": {50.0, 100.0},
-		"GET /auth/authorize":    {50.0, 100.0},
-		"GET /auth/sso/callback": {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
+		"GET /auth/authorize":        {50.0, 100.0},
+		"GET /auth/connect/callback": {50.0, 100.0}, "GET /auth/sso/callback": {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
 		"POST /inbound/{companyId}/{provider}": {5000.0, 5000.0}, "POST /companies/{companyId}/mcp": {1000.0, 2000.0},
 	}
 	want := map[string][2]any{"* /*": {1000.0, 2000.0}}

@@ -38,6 +38,7 @@ import (
 //	               moves them back; default: off
 //	alarmTopic     ARN of the SNS topic for alarms, or none; without it, make deploy asks
 //	budget         dollars a month of the whole account; the topic hears when they are used up or will be; default: no budget
+//	applications   ARN of the secret with the applications that the operator has registered with providers; default: users paste tokens
 //	mailFrom       address that mails come from, such as Orgops <orgops@example.com>, whose domain SES has verified in the region; default: no mails
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
@@ -57,6 +58,7 @@ type settings struct {
 	function.Settings
 	tenant, topic string
 	budget        float64 // dollars a month; 0: none
+	applications  string
 	firewall      bool
 	egress        bool // fixed addresses
 	noExecutives  bool
@@ -77,6 +79,9 @@ const atOnce = 100
 const minQueueCalls, maxQueueCalls = 2, 1000
 
 const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
+
+// secretARN matches the whole ARN of a secret. Without the characters at its end, a grant would not cover the secret.
+var secretARN = regexp.MustCompile(`^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$`)
 
 // read reads the context. Its error lists everything that is wrong.
 func read(node constructs.Node) (settings, error) {
@@ -125,6 +130,9 @@ func read(node constructs.Node) (settings, error) {
 		if s.budget = dollars; err != nil || !(dollars >= 1 && dollars <= 1e6) || s.topic == "" {
 			wrong("context budget: %q is not a number of dollars from 1 to 1000000 next to an alarmTopic, which hears of it", budget)
 		}
+	}
+	if s.applications = value("applications"); s.applications != "" && !secretARN.MatchString(s.applications) {
+		wrong("context applications: %q is not the whole ARN of a secret, with the six characters at its end", s.applications)
 	}
 	if s.MailFrom = value("mailFrom"); s.MailFrom != "" {
 		if _, err := mail.ParseFrom(s.MailFrom); err != nil {

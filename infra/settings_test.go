@@ -23,11 +23,12 @@ func TestSettings(t *testing.T) {
 		{"all", map[string]any{
 			"tenant": "acme-2", "arch": "arm64", "allowNetworks": "::1/128", "emulator": "true", "reserved": "auth=1", "firewall": "false", "executives": "true",
 			"wrappingKey": "2", "formerWrappingKeys": "none", "queueCalls": "2", "canary": "off", "planLimits": "true", "corsOrigins": "https://a.example, http://localhost:3000",
+			"applications": "arn:aws:secretsmanager:eu-central-1:111122223333:secret:orgops/applications-a1B2c3",
 		}, nil},
 		{"wrong", map[string]any{
 			"tenant": "a/b", "arch": "mips", "allowNetworks": "10.0.0.1", "reserved": "auth", "firewall": "maybe", "emulator": "yes", "executives": "no",
-			"wrappingKey": "first", "queueCalls": "1", "canary": "maybe", "planLimits": "no", "corsOrigins": "https://a.example/path",
-		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "emulator", "executives", "queueCalls", "canary", "planLimits", "wrappingKey"}},
+			"wrappingKey": "first", "queueCalls": "1", "canary": "maybe", "planLimits": "no", "corsOrigins": "https://a.example/path", "applications": "orgops/applications",
+		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "emulator", "executives", "queueCalls", "canary", "planLimits", "wrappingKey", "applications"}},
 		{"a key as its own former key", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
 		{"a key twice", map[string]any{"wrappingKey": "3", "formerWrappingKeys": "1,1"}, []string{"formerWrappingKeys"}},
 		{"an alias", map[string]any{"formerWrappingKeys": "arn:aws:kms:eu-central-1:111122223333:alias/a"}, []string{"alias/a"}},

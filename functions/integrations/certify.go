@@ -34,12 +34,20 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 		return nil, err
 	}
 	c := web.Tenant(ctx)
-	secrets, _, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
+	secrets, version, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.Connectors.Find(in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	values, err := d.access().Values(ctx, c, conn, stored.Integration, secrets, version)
 	if err != nil {
 		return nil, err
 	}
 	examiner := certify.Examiner{Connectors: d.Connectors, Client: d.Client, Engine: d.Engine, Now: d.Now, Mappings: d.mappings}
-	report, err := examiner.Run(ctx, certify.Candidate{Company: c, Integration: stored.Integration, Secrets: secrets})
+	report, err := examiner.Run(ctx, certify.Candidate{Company: c, Integration: stored.Integration, Secrets: secrets, Credentials: values})
 	if err != nil {
 		return nil, err
 	}

@@ -215,12 +215,13 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if err != nil {
 		return nil, err
 	}
+	had := secrets
 	secrets = r.hide(r.keepCredentials(secrets, old, &i), &i)
 	secrets, created, err := r.sign(secrets, &i)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.commit(ctx, &i, version, secrets, secretsVersion); err != nil {
+	if err := r.commit(ctx, &i, version, secrets, secretsVersion, r.disconnected(ctx, old, had, secrets)...); err != nil {
 		return nil, err
 	}
 	return r.configured(ctx, i, version+1, created)
@@ -229,11 +230,11 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 // keepCredentials ends the credentials if the configuration sends them to another origin than they were stored for.
 func (r configuration) keepCredentials(s integration.Secrets, old integration.Integration, i *integration.Integration) integration.Secrets {
 	was, is := cmp.Or(s.Origin, connector.Origin(r.conn, old.Config)), connector.Origin(r.conn, r.config)
-	if len(s.Values) == 0 {
+	if len(s.Values)+len(s.Grant) == 0 {
 		return s
 	}
 	if s.Origin = is; was != is {
-		s.Values, i.Credentials = nil, nil
+		s.Values, s.Grant, i.Credentials, i.Connection = nil, nil, nil, nil
 	}
 	return s
 }
@@ -261,7 +262,7 @@ func (r configuration) hide(s integration.Secrets, i *integration.Integration) i
 
 // storeCredentials puts credentials in place of those before, for the origin of the configuration.
 func storeCredentials(c connector.Connector, i *integration.Integration, s *integration.Secrets, values map[string]string, now time.Time) {
-	s.Values, s.Origin = values, connector.Origin(c, i.Config)
+	s.Values, s.Grant, s.Origin, i.Connection = values, nil, connector.Origin(c, i.Config), nil
 	i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(values)), UpdatedAt: now}
 }
 
@@ -317,8 +318,8 @@ func (r configuration) room(ctx context.Context) error {
 }
 
 // commit writes the integration with the schedule that it asks for, and its secrets.
-func (r configuration) commit(ctx context.Context, i *integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {
-	ops := i.Reschedule(r.company, r.now)
+func (r configuration) commit(ctx context.Context, i *integration.Integration, version int64, s integration.Secrets, secretsVersion int64, more ...store.Op) error {
+	ops := append(more, i.Reschedule(r.company, r.now)...)
 	write := integration.Create(r.company, *i)
 	if version > 0 {
 		write = r.company.Replace(integration.Key(r.provider), integration.Entity, version, i)

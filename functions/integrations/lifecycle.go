@@ -22,6 +22,13 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}
 	}
 	c := web.Tenant(ctx)
 	ops := []store.Op{c.Delete(integration.Key(in.Provider), integration.Entity, stored.Version)}
+	if stored.Connection != nil {
+		secrets, _, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, d.disconnected(ctx, stored.Integration, secrets, integration.Secrets{})...)
+	}
 	for _, own := range []struct{ key, entity string }{
 		{integration.CredentialKey(in.Provider), integration.CredentialEntity},
 		{integration.ReportsKey(in.Provider), integration.ReportsEntity},

@@ -2,6 +2,7 @@
 package integrations
 
 import (
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -10,9 +11,11 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/application"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
@@ -20,25 +23,34 @@ import (
 
 // Deps holds what the group works with.
 type Deps struct {
-	Connectors connector.Registry
-	Client     *outbound.Client // for certifications
-	Courier    *courier.Courier
-	Engine     policy.Engine
-	Vault      integration.Vault
-	Now        func() time.Time
+	Store        store.Store              // for the ends of connections, whose requests have no token
+	Applications application.Applications // registered by the operator; nil: none
+	Base, Former string                   // the service's own address, without a slash at the end, and another one that goes on
+	Logger       *slog.Logger
+	Connectors   connector.Registry
+	Client       *outbound.Client // for certifications
+	Courier      *courier.Courier
+	Engine       policy.Engine
+	Vault        integration.Vault
+	Now          func() time.Time
 
-	mappings *mapping.Cache // set by Register
+	mappings *mapping.Cache   // set by Register
+	answers  *web.SourceLimit // of providers
 }
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Connectors: s.Connectors, Client: s.Client, Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Now: s.Now})
+	Register(api, Deps{
+		Store: s.Store, Applications: s.Applications, Base: s.Base, Former: s.FormerBase, Logger: s.Logger,
+		Connectors: s.Connectors, Client: s.Client, Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Now: s.Now,
+	})
 }
 
 // MountCertification registers the operations of certifications with the service's parts. The Lambda inbound serves them,
 // because it links what they need: the mapping and the policy engine. With both and every parser, integrations would be too large.
 func MountCertification(api huma.API, s *boot.Services) {
 	d := Deps{
+		Applications: s.Applications, Logger: s.Logger,
 		Connectors: s.Connectors, Client: s.Client, Engine: s.Engine, Vault: s.Vault, Now: s.Now, mappings: new(mapping.Cache),
 	}
 	d.registerCertification(api)
@@ -46,7 +58,7 @@ func MountCertification(api huma.API, s *boot.Services) {
 
 // Register adds the group's operations to api, except those of certifications.
 func Register(api huma.API, d Deps) {
-	d.mappings = new(mapping.Cache)
+	d.mappings, d.answers = new(mapping.Cache), web.NewSourceLimit("connection-answer", MaxFromSource, d.Now)
 	const one = "/integrations/{provider}"
 	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
 
@@ -75,6 +87,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
 		"The new secret is shown once. The previous secret keeps signing and being accepted for 24 hours, or for graceSeconds.", 200, write), d.rotateSecret)
 
+	d.registerConnect(api)
 	d.registerMapping(api)
 
 	web.Register(api, operation(http.MethodPost, one+"/test", "test-integration", "Send a signed sample event",

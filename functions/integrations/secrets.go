@@ -106,7 +106,7 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 
 func (d Deps) deleteCredentials(ctx context.Context, in *ChangeInput) (*struct{}, error) {
 	return nil, d.changeSecrets(ctx, *in, func(i *integration.Integration, s *integration.Secrets) error {
-		s.Values, i.Credentials = nil, nil
+		s.Values, s.Grant, i.Credentials, i.Connection = nil, nil, nil, nil
 		return nil
 	})
 }
@@ -206,7 +206,7 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 	if err != nil {
 		return err
 	}
-	i := stored.Integration
+	i, was := stored.Integration, secrets
 	if err := edit(&i, &secrets); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 	if err != nil {
 		return fmt.Errorf("secrets of %s: %w", in.Provider, err)
 	}
-	ops := []store.Op{op}
+	ops := append(d.disconnected(ctx, stored.Integration, was, secrets), op)
 	if i.Credentials != nil && i.Credentials != stored.Credentials { // new ones may end the failures that paused the schedule
 		ops = append(ops, resume(c, &i)...)
 		ops = append(ops, i.CredentialsEnding(c, stored.Version+1)...)

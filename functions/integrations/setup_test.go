@@ -16,6 +16,7 @@ import (
 
 	"orgops/functions/integrations"
 	"orgops/shared/domain/integration"
+	"orgops/shared/identity/application"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
@@ -43,11 +44,17 @@ type service struct {
 
 func setup(t testing.TB) *service {
 	t.Helper()
+	return setupConnect(t, nil)
+}
+
+// setupConnect is a service whose operator has registered applications.
+func setupConnect(t testing.TB, apps application.Static) *service {
+	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	s.services = boot.New(boot.Parts{
 		Store: s.Store, Vault: s.Vault, Client: client, Engine: policyengine.New(s.clock.Now),
-		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
+		Connectors: catalog.All(client, s.clock.Now), Applications: apps, Base: base, Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)
 	integrations.MountCertification(s.API(), s.services)
@@ -110,12 +117,16 @@ type shown struct {
 	Config                json.RawMessage
 	Permissions           []string
 	Credentials           *struct{ Names []string }
-	Certification         *certification
-	Sandboxed             string
-	Health                struct{ Status string }
-	SigningSecret         string
-	SecretAt              *time.Time
-	Version               int64
+	Connection            *struct {
+		Account string
+		LostAt  *time.Time
+	}
+	Certification *certification
+	Sandboxed     string
+	Health        struct{ Status string }
+	SigningSecret string
+	SecretAt      *time.Time
+	Version       int64
 }
 
 // certification decodes a certification as a client sees it.

@@ -28,6 +28,7 @@ type Integration struct {
 	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports that the integration requests; a certification opens the ports that its run proved"`
 	Place         *integration.Place           `json:"place,omitempty" doc:"the repository or team that the configuration names, as the provider's webhooks tell; after it is renamed its webhooks still count, and its new name is here"`
 	Credentials   *integration.CredentialNames `json:"credentials,omitempty" doc:"the names of the stored credentials; absent if none are stored"`
+	Connection    *integration.Connection      `json:"connection,omitempty" doc:"the access that a user has given at the provider; absent: the credentials, if any, were stored by hand"`
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
 	Health        Health                       `json:"health" doc:"its recent results"`
@@ -245,7 +246,7 @@ func (d Deps) show(
 	_ = json.Unmarshal(s.Config, &conf)
 	out := Integration{
 		Provider: s.Provider, Kind: s.Kind, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
-		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Place: s.Place, Credentials: s.Credentials,
+		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Place: s.Place, Credentials: s.Credentials, Connection: s.Connection,
 		Sandboxed: s.SandboxedCause, Health: health(facts, refusals.Refusals, s.Integration, now), SecretAt: s.SecretAt,
 		Version: s.Number(), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -112,21 +111,10 @@ func configure(method, id, summary, description string, status int, scope string
 
 func (d Deps) company(companyID string) store.Company { return store.For(d.Store, companyID) }
 
-// at returns d with the service's address at which a request arrived, so that a sign-in ends where it began: a provider knows the
-// address that was registered with it. The path of the address tells it, such as that of a stage, because a client cannot choose it.
+// at returns d with the service's address at which a request arrived, so that a sign-in ends where it began.
 func (d Deps) at(ctx context.Context) Deps {
-	if path := web.BasePath(ctx); d.Former != "" && path == pathOf(d.Former) && path != pathOf(d.Base) {
-		d.Base = d.Former
-	}
+	d.Base = web.BaseOf(ctx, d.Base, d.Former)
 	return d
-}
-
-func pathOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Path
 }
 
 // callbackURL returns the redirect URI that companies register with their OpenID provider.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -117,7 +118,7 @@ func unreachable(err error) error {
 		return nil
 	}
 	e := fault.Wrap(fault.Unavailable, "the company's identity provider cannot be used now: "+outbound.Explain(err), err)
-	e.RetryAfter = outbound.HTTPTimeout
+	e.RetryAfter = 5 * time.Second
 	return e
 }
 

@@ -68,7 +68,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	if !ok {
 		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "%s cannot be synced", i.Provider))
 	}
-	secrets, _, err := integration.LoadSecrets(ctx, s.company, s.Vault, i.Provider)
+	values, err := s.credentials(ctx, c, i)
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
@@ -79,7 +79,6 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	s.resumed = state != nil
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
-	values := secrets.ValuesFor(connector.Origin(c, i.Config))
 	if missing := connector.Missing(c, i.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
 		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "the credential %s is not stored; store it, then sync again", missing[0]))
 	}
@@ -88,6 +87,19 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 			Config: i.Config, Credentials: values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full, Mapper: &s.mappings,
 		})
 	})
+}
+
+// credentials returns what the integration fetches with. If only a person can help, the error ends the run.
+func (s *slice) credentials(ctx context.Context, c connector.Connector, i integration.Integration) (map[string]string, error) {
+	secrets, version, err := integration.LoadSecrets(ctx, s.company, s.Vault, i.Provider)
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.Access.Values(ctx, s.company, c, i, secrets, version)
+	if fault.KindOf(err) == fault.Conflict {
+		err = final(err)
+	}
+	return values, err
 }
 
 // learn stores when the credentials expire if the provider says so with a page and it is news. That is once for each token, so

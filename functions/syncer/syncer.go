@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connect"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/run/boot"
@@ -23,12 +24,13 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Syncer processes sync runs. All fields are required except Metrics.
+// Syncer processes sync runs. All fields are required except Metrics, and Access in a process without connections.
 type Syncer struct {
 	Store      store.Store
 	Jobs       queue.Queue
 	Connectors connector.Registry
 	Vault      integration.Vault
+	Access     connect.Access // of connections
 	Engine     policy.Engine
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
@@ -43,6 +45,7 @@ func From(s *boot.Services) *Syncer {
 	return &Syncer{
 		Store: s.Store, Jobs: s.Syncs, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Logger: s.Logger, Metrics: s.Metrics,
 		Now: s.Now, Slice: time.Minute,
+		Access: connect.Access{Vault: s.Vault, Client: s.Client, Applications: s.Applications, Logger: s.Logger, Now: s.Now},
 	}
 }
 
@@ -69,11 +72,18 @@ func (s *Syncer) handle(ctx context.Context, r queue.Received) (due time.Time, e
 	return s.Handle(ctx, r.Body)
 }
 
-// Handle works for one slice on the run that a job names. The run's record then asks for the next slice. due tells when to redeliver
+// Handle works for one slice on the run that a job names, or runs an errand about a connection. The run's record then asks for the next slice. due tells when to redeliver
 // the message, because another worker has the run; zero means never.
 func (s *Syncer) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
 	var job syncrun.Job
-	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" || job.Run == "" {
+	var errand connect.Errand
+	if json.Unmarshal(body, &job) != nil || json.Unmarshal(body, &errand) != nil || job.Company == "" {
+		return time.Time{}, queue.ErrPoison
+	}
+	switch {
+	case errand.Check+errand.Revoke != "":
+		return time.Time{}, s.Access.Do(ctx, store.For(s.Store, job.Company), s.Connectors.Lookup, errand)
+	case job.Run == "":
 		return time.Time{}, queue.ErrPoison
 	}
 	sl := slice{Syncer: s, company: store.For(s.Store, job.Company), until: s.Now().Add(s.Slice)}

@@ -18,6 +18,7 @@ type need struct {
 	remove       []string // partitions outside of companies, whose items leave no tombstone
 	seal, unseal bool
 	sign         bool
+	connects     bool // uses the operator's applications with providers
 	sends        bool // calls addresses that tenants chose
 	mails        bool
 	nothing      bool // serves files: no items and no keys
@@ -35,8 +36,8 @@ func needs() map[string]need {
 			sends: true, seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
 			remove: []string{data.Logins},
 		},
-		"integrations": {sends: true, seal: true, write: []string{data.Companies, data.Timers}},
-		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
+		"integrations": {sends: true, seal: true, connects: true, write: []string{data.Companies, data.Timers}},
+		"inbound":      {unseal: true, connects: true, write: []string{data.Companies, data.Timers}},
 		"executives":   {write: []string{data.Companies, data.Timers}},
 		"mcp":          {write: []string{data.Companies, data.Timers}}, // an executive's actions
 		"operations": {
@@ -90,6 +91,9 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	}
 	if n.remove != nil {
 		p.Data.Remove(f, n.remove...)
+	}
+	if n.connects {
+		p.Data.Connect(f)
 	}
 	switch {
 	case n.seal:

@@ -36,6 +36,7 @@ func publicLimits() map[string]rate {
 		"POST /auth/revoke":                    {50, 100},
 		"GET /auth/authorize":                  {50, 100},
 		"GET /auth/sso/callback":               {50, 100},
+		"GET /auth/connect/callback":           {50, 100},
 		"POST /auth/saml/{companyId}/acs":      {50, 100},
 		"POST /inbound/{companyId}/{provider}": {5000, 5000},
 		"POST /companies/{companyId}/mcp":      guarded(), // the function is its guard

@@ -27,6 +27,8 @@ type Data struct {
 	wrap   string             // ARN of the key that wraps data keys
 	former []string           // ARNs of former wrapping keys
 
+	Applications string // ARN of the secret with the operator's applications; "": there are none
+
 	signing awssecretsmanager.Secret // keys that sign tokens
 	tokens  awssecretsmanager.Secret // keys that verify tokens
 }

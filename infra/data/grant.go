@@ -148,6 +148,15 @@ func (d *Data) Sign(f *function.Function) {
 	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.signing.SecretArn())
 }
 
+// Connect lets a function read the applications that the operator has registered with providers, if there are any.
+func (d *Data) Connect(f *function.Function) {
+	if d.Applications == "" {
+		return
+	}
+	f.Set("ORGOPS_APPLICATIONS", d.Applications)
+	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, d.Applications)
+}
+
 // rotateEvery sets how often the signing key changes.
 const rotateEvery = "rate(30 days)"
 

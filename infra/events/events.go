@@ -147,6 +147,7 @@ func (e *Events) workers(d *data.Data) {
 	d.Read(e.Syncer, data.Companies)
 	d.Write(e.Syncer, data.Companies, data.Timers)
 	d.Unseal(e.Syncer)
+	d.Connect(e.Syncer)
 	e.Syncs.WorkedBy(e.Syncer)
 
 	e.Retries.Send(e.Ticker)

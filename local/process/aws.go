@@ -13,6 +13,7 @@ import (
 	"orgops/functions/dispatcher"
 	"orgops/functions/projector"
 	"orgops/local/process/preflight"
+	"orgops/shared/identity/application"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
 	"orgops/shared/run/boot"
@@ -47,9 +48,10 @@ func OpenAWS(ctx context.Context, getenv func(string) string, logger *slog.Logge
 	c, err := cloud.Read(getenv)
 	c.Logger = logger
 	a := openParts(c)
-	var mailErr error
+	var mailErr, appsErr error
 	a.mail, mailErr = sender(c.Config)
-	if err := errors.Join(err, c.Missing(), mailErr); err != nil {
+	a.apps, appsErr = applications(c.Config)
+	if err := errors.Join(err, c.Missing(), mailErr, appsErr); err != nil {
 		return nil, err
 	}
 	if err := a.preflight(ctx); err != nil {
@@ -71,6 +73,7 @@ type awsParts struct {
 	tokens         *tokensecret.Keyring
 	lease          *lease
 	mail           mail.Sender
+	apps           application.Static
 }
 
 // openParts opens the parts without a call to AWS.
@@ -113,7 +116,7 @@ func (a *awsParts) backend() backend {
 	return backend{
 		parts: boot.Parts{
 			Store: a.main, Retries: sqs.Timed(a.Cloud, a.retries, a.main, boot.Retries), Syncs: sqs.Timed(a.Cloud, a.syncs, a.main, boot.Syncs),
-			Notices: sqs.Timed(a.Cloud, a.notices, a.main, boot.Notices), Mail: a.mail, Vault: kms.Vault(a.Cloud), Separate: true,
+			Notices: sqs.Timed(a.Cloud, a.notices, a.main, boot.Notices), Mail: a.mail, Applications: a.apps, Vault: kms.Vault(a.Cloud), Separate: true,
 			DataKeys: vault.StoreKeys{Store: a.keys},
 			Keys:     token.AtHand{Signs: a.tokens.Signer(), Verifies: a.tokens.Public},
 		},

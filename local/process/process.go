@@ -70,13 +70,17 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	apps, err := applications(c)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	tokens := token.Config{Issuer: c.Issuer, Audience: c.Audience, Now: time.Now}
 	keys, err := token.OpenFileKeys(filepath.Join(c.Data, TokenFile), tokens, logger)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return assemble(c, backend{
-		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Notices: e.Notices, Mail: sends, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys},
+		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Notices: e.Notices, Mail: sends, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys, Applications: apps},
 		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr) && len(c.Proxies) == 0, feed: e.store, keep: e.growLog(logger), close: e.Close,
 	}, logger), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"net/url"
 	"regexp"
 	"time"
 )
@@ -22,6 +23,23 @@ func BrowserCookie(ctx context.Context, name string, lifetime time.Duration, sit
 		cookie.Value = rand.Text()
 	}
 	return cookie
+}
+
+// BaseOf returns the service's address at which a request arrived: base, or the former one that goes on. Another service leads back to
+// where the browser began. The path tells it, such as that of a stage, because a client cannot choose it.
+func BaseOf(ctx context.Context, base, former string) string {
+	if path := BasePath(ctx); former != "" && path == pathOf(former) && path != pathOf(base) {
+		return former
+	}
+	return base
+}
+
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Path
 }
 
 // SentCookie returns the value of a cookie of this request, or "".

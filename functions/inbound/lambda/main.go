@@ -8,9 +8,10 @@ import (
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/policies"
+	"orgops/shared/run/cloud/secretsmanager"
 	"orgops/shared/run/lambda/group"
 )
 
 func main() {
-	group.Serve(group.All(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, cloud.Connectors(catalog.All))
+	group.Serve(group.All(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, secretsmanager.AddApplications, cloud.Connectors(catalog.All))
 }

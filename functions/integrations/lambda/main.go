@@ -7,7 +7,10 @@ import (
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/policies"
+	"orgops/shared/run/cloud/secretsmanager"
 	"orgops/shared/run/lambda/group"
 )
 
-func main() { group.Serve(integrations.Mount, kms.Add, policies.Add, cloud.Connectors(catalog.All)) }
+func main() {
+	group.Serve(integrations.Mount, kms.Add, policies.Add, secretsmanager.AddApplications, cloud.Connectors(catalog.All))
+}

@@ -8,6 +8,7 @@ import (
 	"orgops/shared/run/cloud/dynamodb"
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/policies"
+	"orgops/shared/run/cloud/secretsmanager"
 	"orgops/shared/run/cloud/sqs"
 	"orgops/shared/run/lambda/start"
 	"orgops/shared/run/lambda/work"
@@ -15,7 +16,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[work.Event, work.Answer], error) {
-		s := syncer.From(c.Services(dynamodb.Add, kms.Add, sqs.AddSyncs, policies.Add, cloud.Connectors(catalog.All)))
+		s := syncer.From(c.Services(dynamodb.Add, kms.Add, sqs.AddSyncs, policies.Add, secretsmanager.AddApplications, cloud.Connectors(catalog.All)))
 		return work.Each(s.Worker(), c.Now), nil
 	})
 }

@@ -145,7 +145,7 @@ func withoutSecrets(i integration.Integration, now time.Time) (integration.Integ
 	if i.SecretAt == nil && i.Credentials == nil {
 		return i, false
 	}
-	i.SecretAt, i.Credentials = nil, nil
+	i.SecretAt, i.Credentials, i.Connection = nil, nil, nil
 	i.Disable(integration.DisabledImported, now)
 	return i, true
 }

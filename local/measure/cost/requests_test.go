@@ -290,6 +290,7 @@ func requests() map[string]func(*world) ask {
 	maps.Copy(all, grantRequests())
 	maps.Copy(all, executiveRequests())
 	maps.Copy(all, ssoRequests())
+	maps.Copy(all, connectRequests())
 	return all
 }
 

@@ -21,6 +21,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/application"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
@@ -38,6 +39,7 @@ import (
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
 	"orgops/shared/testkit/metrictest"
+	"orgops/shared/testkit/oauthtest"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
@@ -76,6 +78,7 @@ type world struct {
 	keys     token.KeySet
 	receiver *httptest.Server
 	feed     *httptest.Server
+	provider *oauthtest.Server // gives access
 
 	mu      sync.Mutex
 	broken  bool // the receiver answers 500
@@ -104,7 +107,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, spread: &dynamostore.Spread{}, keys: keys, urls: map[string]string{},
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
-		clock: clocktest.At(begin),
+		clock: clocktest.At(begin), provider: oauthtest.New(t),
 	}
 	w.metrics, w.log = metrictest.New(w.clock.Now)
 	for _, name := range []string{mainTable, keysTable} {
@@ -176,7 +179,7 @@ func (w *world) fresh() *boot.Services {
 		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
 		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
 		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Metrics: w.metrics, Now: w.clock.Now,
-		Engine: policyengine.New(w.clock.Now), Separate: true,
+		Engine: policyengine.New(w.clock.Now), Separate: true, Applications: application.Static{"gitlab": w.provider.Application("https://gitlab.com")},
 	})
 	w.t.Cleanup(s.Client.CloseIdle)
 	return s

@@ -20,6 +20,7 @@ S POST   /auth/login                                     -                     2
   POST   /auth/password                                  *                     204
   POST   /auth/sign-out                                  *                     204
   GET    /auth/sso/{companyId}/start                     -                     302
+  GET    /auth/connect/callback                          -                     302
   GET    /auth/sso/callback                              -                     302
   GET    /auth/saml/{companyId}/metadata                 -                     200
   POST   /auth/saml/{companyId}/acs                      -                     302
@@ -50,6 +51,7 @@ S POST   ./integrations/{provider}                       integrations:write    2
   POST   ./integrations/{provider}/disable               integrations:write    200
   PUT    ./integrations/{provider}/credentials           integrations:write    204
   DELETE ./integrations/{provider}/credentials           integrations:write    204
+  POST   ./integrations/{provider}/connect               integrations:write    200
   POST   ./integrations/{provider}/secret                integrations:write    200
   POST   ./integrations/{provider}/certification         integrations:write    200
   GET    ./integrations/{provider}/certification         integrations:read     200

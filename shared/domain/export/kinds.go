@@ -31,6 +31,7 @@ func Kinds() []Kind {
 		{"notice-channel", secret},
 		{"person", "holds the password of a person, who may belong to other companies too"},
 		{"reset", secret},
+		{"revocation", secret},
 		{"sso-secret", secret},
 
 		{"advice", technical},
@@ -38,6 +39,7 @@ func Kinds() []Kind {
 		{"bounds", technical},
 		{"client-assertion", technical},
 		{"client-use", technical},
+		{"connect-try", technical},
 		{"context-rebuild", technical},
 		{"context-touched", technical},
 		{"ended", technical},

@@ -66,7 +66,8 @@ type Integration struct {
 	Certification  *Certification   `json:"certification,omitempty"`
 	SecretAt       *time.Time       `json:"secretAt,omitempty"` // when the newest signing secret was made
 	Credentials    *CredentialNames `json:"credentials,omitempty"`
-	Mapping        *MappingRef      `json:"mapping,omitempty"` // nil: the provider's default mapping applies
+	Connection     *Connection      `json:"connection,omitempty"` // nil: the credentials, if any, were stored by hand
+	Mapping        *MappingRef      `json:"mapping,omitempty"`    // nil: the provider's default mapping applies
 	Schedule       *Schedule        `json:"schedule,omitempty"`
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
@@ -198,9 +199,10 @@ func (i Integration) StoredCredentials() []string {
 }
 
 // CredentialsEnd returns the integration with the time at which the provider says that the credentials expire, and whether
-// that is new. The zero time says that the provider does not tell, and changes nothing: a founder may have stated the time.
+// that is new. The zero time says that the provider does not tell, and changes nothing: a founder may have stated the time. A connection
+// renews its own.
 func (i Integration) CredentialsEnd(until time.Time) (told Integration, changed bool) {
-	if i.Credentials == nil || until.IsZero() || i.Credentials.ExpiresAt != nil && i.Credentials.ExpiresAt.Equal(until) {
+	if i.Credentials == nil || i.Connection != nil || until.IsZero() || i.Credentials.ExpiresAt != nil && i.Credentials.ExpiresAt.Equal(until) {
 		return i, false
 	}
 	names, until := *i.Credentials, until.UTC()

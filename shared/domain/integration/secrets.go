@@ -36,7 +36,8 @@ const MaxSecrets = 10
 type Secrets struct {
 	Signing []SigningSecret   `json:"signing,omitempty"`
 	Values  map[string]string `json:"values,omitempty"`
-	Origin  string            `json:"origin,omitempty"` // where Values may go; "": stored by a release that kept no origin
+	Origin  string            `json:"origin,omitempty"` // where Values and Grant may go; "": stored by a release that kept no origin
+	Grant   []byte            `json:"grant,omitempty"`  // of a connection; sealed, see OpenGrant
 }
 
 // ValuesFor returns the credentials that may go to an origin: all of them, or none. A reader may hold the configuration of
@@ -107,7 +108,8 @@ func CredentialKey(provider string) string { return "CREDENTIAL#" + provider }
 type sealedItem struct {
 	Signing []byte            `json:"signing,omitempty"` // the signing secrets
 	Values  map[string][]byte `json:"values,omitempty"`  // the credentials by name
-	Origin  string            `json:"origin,omitempty"`  // where the credentials may go; the labels of Values hold it too
+	Origin  string            `json:"origin,omitempty"`  // where the credentials may go; the labels of Values and Grant hold it too
+	Grant   []byte            `json:"grant,omitempty"`   // the tokens of a connection
 	Sealed  []byte            `json:"sealed,omitempty"`  // form of release 0.1.0: all of it in one text; the next write replaces it
 }
 
@@ -138,7 +140,7 @@ func openSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 	if err := item.Decode(&sealed); err != nil {
 		return Secrets{}, err
 	}
-	s := Secrets{Origin: sealed.Origin}
+	s := Secrets{Origin: sealed.Origin, Grant: sealed.Grant}
 	if len(sealed.Sealed) > 0 {
 		err := openField(ctx, c, v, provider, formerLabel(provider), sealed.Sealed, &s)
 		return s, err
@@ -175,7 +177,7 @@ func openField(ctx context.Context, c store.Company, v Vault, provider, label st
 // SaveSecrets returns the write that replaces the secrets at version (0: none yet). The write stays out of the change feed,
 // because consumers see the change of the integration in the same commit.
 func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string, version int64, s Secrets) (store.Op, error) {
-	var sealed sealedItem
+	sealed := sealedItem{Grant: s.Grant}
 	if len(s.Signing) > 0 {
 		plain, err := json.Marshal(s.Signing)
 		if err != nil {
@@ -185,7 +187,7 @@ func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 			return store.Op{}, fmt.Errorf("seal secrets of %s: %w", provider, err)
 		}
 	}
-	if len(s.Values) > 0 {
+	if len(s.Values)+len(s.Grant) > 0 {
 		sealed.Origin = s.Origin
 	}
 	for name, value := range s.Values {

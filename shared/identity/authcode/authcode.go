@@ -71,12 +71,17 @@ func (s Server) Begin(c Client, state, verifier string) string {
 	return s.config(c).AuthCodeURL(state, options...)
 }
 
-// Finish exchanges the code. It refuses the answer of another authorization server.
+// Finish exchanges the code. It refuses the answer of another authorization server. verifier is that of Begin, or "" for a server that
+// was not led to by Begin.
 func (s Server) Finish(ctx context.Context, client *http.Client, c Client, a Answer, verifier string) (Token, error) {
 	if a.Issuer != s.issuer() && (a.Issuer != "" || s.NamesIssuer) {
 		return Token{}, fmt.Errorf("%w: the answer came from another authorization server", ErrGrant)
 	}
-	t, err := s.config(c).Exchange(context.WithValue(ctx, oauth2.HTTPClient, client), a.Code, oauth2.VerifierOption(verifier))
+	var options []oauth2.AuthCodeOption
+	if verifier != "" {
+		options = append(options, oauth2.VerifierOption(verifier))
+	}
+	t, err := s.config(c).Exchange(context.WithValue(ctx, oauth2.HTTPClient, client), a.Code, options...)
 	return tokenOf(t, err, "")
 }
 

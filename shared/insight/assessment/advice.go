@@ -245,7 +245,8 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 
 func mendSync(v view, p string, i projection.Integration) (Recommendation, bool) {
 	s := v.Syncs[p]
-	if s.FailuresInRow == 0 || !i.Enabled {
+	ended := i.Connected && !i.CredentialsEnd.IsZero() && !i.CredentialsEnd.After(v.asOf) // replaceCredentials tells it
+	if s.FailuresInRow == 0 || !i.Enabled || ended {
 		return Recommendation{}, false
 	}
 	r := Recommendation{

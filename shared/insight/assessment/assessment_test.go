@@ -494,6 +494,9 @@ func TestRecommendations(t *testing.T) {
 		{"credentials of 13 days", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(13 * day) }), "replace-credentials webhook P2 get-integration 24h0m0s"},
 		{"credentials of 3 days", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(3 * day) }), "replace-credentials webhook P1 get-integration 264h0m0s"},
 		{"expired credentials", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(-day) }), "replace-credentials webhook P1 get-integration 360h0m0s"},
+		{"a connection of 13 days", both(func(i *projection.Integration) { i.Connected, i.CredentialsEnd = true, noon().Add(13*day) }), "replace-credentials webhook P2 get-integration 24h0m0s"},
+		{"a connection that has ended", both(func(i *projection.Integration) { i.Connected, i.CredentialsEnd = true, noon().Add(-time.Hour) }), "replace-credentials webhook P1 get-integration 1h0m0s"},
+		{"an old connection", both(func(i *projection.Integration) { i.Connected, i.CredentialsAt = true, noon().Add(-181*day) }), ""},
 		{"failing source", failed, "mend-sync feed P1 sync-memory 1h0m0s"},
 		{"source with a closed port", closed, "mend-sync feed P1 certify-integration 120h0m0s, resume-schedule feed P2 certify-integration 24h0m0s"},
 	}

@@ -82,8 +82,16 @@ func secretAge(v view) verdict {
 		secretWarn, secretFail, "rotate-integration-secret")
 }
 
+// storedAt returns when credentials were stored by hand, or zero. The service renews those of a connection.
+func storedAt(i projection.Integration) time.Time {
+	if i.Connected {
+		return time.Time{}
+	}
+	return i.CredentialsAt
+}
+
 func credentialAge(v view) verdict {
-	return v.oldest("credentials", func(i projection.Integration) time.Time { return i.CredentialsAt },
+	return v.oldest("credentials", storedAt,
 		credentialWarn, credentialFail, "put-integration-credentials")
 }
 

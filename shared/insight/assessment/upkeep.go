@@ -41,7 +41,7 @@ func replaceCredentials(v view, p string, i projection.Integration) (Recommendat
 	if i.CredentialsEnd.IsZero() || left > credentialLeft {
 		return Recommendation{}, false
 	}
-	end := i.CredentialsEnd.Format(time.DateOnly)
+	end, fix := i.CredentialsEnd.Format(time.DateOnly), " Make new ones at the provider and store them."
 	why := fmt.Sprintf("The credentials of %s expire on %s; then its syncs fail.", p, end)
 	if left <= 0 {
 		why = fmt.Sprintf("The credentials of %s expired on %s, so its syncs fail.", p, end)
@@ -49,19 +49,25 @@ func replaceCredentials(v view, p string, i projection.Integration) (Recommendat
 	r := Recommendation{
 		Title: "Replace the credentials of " + p, Priority: recommendation.P2, FirstSeenAt: i.CredentialsEnd.Add(-credentialLeft),
 		Operation: v.operation("get-integration", p),
-		Rationale: why + " Make new ones at the provider and store them.",
+		Rationale: why + fix,
 		Evidence:  []Evidence{{Name: "credentials", Value: days(max(left, 0)), Unit: "days left", At: i.CredentialsEnd, Href: v.integrationHref(p)}},
+	}
+	if i.Connected {
+		r.Title, r.Rationale = "Connect "+p+" again", fmt.Sprintf("The provider ends the access of %s on %s; then its syncs fail. Connect it again.", p, end)
 	}
 	if left <= urgentExpiry {
 		r.Priority = recommendation.P1
 	}
+	if i.Connected && left <= 0 {
+		r.Rationale, r.FirstSeenAt = fmt.Sprintf("The provider has ended the access of %s on %s, so it is not synced. Connect it again.", p, end), i.CredentialsEnd
+	}
 	return r, true
 }
 
-// refreshCredentials has no operation, because only a person can get new credentials from the provider.
+// refreshCredentials leaves out connections, whose tokens are renewed. It has no operation, because only a person can get new credentials from the provider.
 func refreshCredentials(v view, p string, i projection.Integration) (Recommendation, bool) {
 	age := v.age(i.CredentialsAt)
-	if i.CredentialsAt.IsZero() || age < credentialWarn {
+	if i.CredentialsAt.IsZero() || i.Connected || age < credentialWarn {
 		return Recommendation{}, false
 	}
 	r := Recommendation{

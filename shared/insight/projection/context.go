@@ -115,6 +115,7 @@ type Integration struct {
 	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
 	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
 	CredentialsEnd time.Time          `json:"credentialsEnd,omitzero" doc:"when its credentials expire, if that is known"`
+	Connected      bool               `json:"connected,omitempty" doc:"a user has given access at the provider; otherwise the credentials, if any, were stored by hand"`
 	CreatedAt      time.Time          `json:"createdAt,omitzero" doc:"when it was created"`
 	ChangedAt      time.Time          `json:"changedAt,omitzero" doc:"when it was last created, enabled, reconfigured or certified"`
 	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`

@@ -276,6 +276,31 @@ func TestFold_CredentialsEnded(t *testing.T) {
 	}
 }
 
+// TestFold_Connection tells who connected an integration, and that the provider has ended the access. A refresh has no entry.
+func TestFold_Connection(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	i := integration.Integration{Provider: "gitlab", Kind: "gitlab", State: integration.Sandbox, Enabled: true, CreatedAt: h.now, Config: json.RawMessage(`{}`)}
+	h.put(integration.Entity, "INTEGRATION#gitlab", i)
+	i = i.Connect(integration.Connection{ID: "1", By: "u", At: h.now}, time.Time{})
+	h.put(integration.Entity, "INTEGRATION#gitlab", i)
+	i.UpdatedAt = h.now.Add(time.Second)
+	h.put(integration.Entity, "INTEGRATION#gitlab", i)
+	h.put(integration.Entity, "INTEGRATION#gitlab", i.Lost(h.now))
+	p, entries := h.fold(t)
+	want := []string{
+		"integration.configured gitlab was configured",
+		"access.given gitlab was connected at its provider",
+		"access.ended the provider of gitlab has ended the access; connect it again",
+	}
+	if diff := cmp.Diff(want, titles(entries)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if got, want := p.Integrations["gitlab"].CredentialsEnd, h.now.Truncate(time.Second); !got.Equal(want) {
+		t.Errorf("credentials end at %v, want %v", got, want)
+	}
+}
+
 // TestFold_ClosedPort shows that a source may no longer sync, and keeps what its certification had proven.
 func TestFold_ClosedPort(t *testing.T) {
 	t.Parallel()

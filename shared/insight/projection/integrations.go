@@ -80,7 +80,7 @@ func shown(i Integration, is integration.Integration, sandboxed time.Time) Integ
 		i.CertifiedAt, i.CertifiedUntil = is.Certification.PassedAt.UTC(), is.Certification.ExpiresAt.UTC()
 		i.CertifiedPorts, i.ClosedPorts = is.Certification.Ports, is.Certification.Closed
 	}
-	i.SecretAt, i.CredentialsAt, i.CredentialsEnd = at(is.SecretAt), time.Time{}, time.Time{}
+	i.SecretAt, i.CredentialsAt, i.CredentialsEnd, i.Connected = at(is.SecretAt), time.Time{}, time.Time{}, is.Connection != nil
 	if is.Credentials != nil {
 		i.CredentialsAt, i.CredentialsEnd = is.Credentials.UpdatedAt.UTC(), at(is.Credentials.ExpiresAt).Truncate(time.Second)
 	}
@@ -112,6 +112,12 @@ func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Inte
 			more["credentialsEnded"] = was.Credentials.Names
 		}
 		add(timeline.IntegrationConfigured, actor, title, more)
+	}
+	if gave := is.Connection; gave != nil && (was.Connection == nil || was.Connection.ID != gave.ID) {
+		add(timeline.AccessGiven, timeline.Reference{Type: "user", ID: gave.By}, provider+" was connected at its provider", nil)
+	}
+	if is.Connection != nil && is.Connection.LostAt != nil && (was.Connection == nil || was.Connection.LostAt == nil) {
+		add(timeline.AccessEnded, system(), "the provider of "+provider+" has ended the access; connect it again", nil)
 	}
 	if newlyCertified(was, is) {
 		add(timeline.IntegrationCertified, system(),

@@ -187,7 +187,7 @@ func large(t testing.TB, integrations int) projection.Context {
 		}
 		p.Integrations[name] = projection.Integration{
 			Kind: "webhook", State: "certified", Enabled: true, Ports: ports, CertifiedPorts: ports, CertifiedAt: now, CertifiedUntil: now,
-			SandboxedAt: now, SandboxedCause: "configuration", SyncSeconds: 86400, SyncPausedAt: now, SecretAt: now, CredentialsAt: now, CredentialsEnd: noon(), CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
+			SandboxedAt: now, SandboxedCause: "configuration", SyncSeconds: 86400, SyncPausedAt: now, SecretAt: now, CredentialsAt: now, CredentialsEnd: noon(), Connected: true, CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
 		}
 	}
 	p.Deliveries.Daily = window(31, 24*time.Hour)

@@ -35,7 +35,8 @@ type Examiner struct {
 type Candidate struct {
 	Company     store.Company
 	Integration integration.Integration
-	Secrets     integration.Secrets
+	Secrets     integration.Secrets // that sign
+	Credentials map[string]string   // with which the source is fetched
 }
 
 // Run examines a candidate against its provider and its own configuration. It sends samples to the endpoint, fetches from

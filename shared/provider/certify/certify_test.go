@@ -57,7 +57,7 @@ func examiner(connectors ...connector.Connector) certify.Examiner {
 func candidate(t *testing.T, provider, config string, secrets integration.Secrets, ports ...integration.Port) certify.Candidate {
 	t.Helper()
 	return certify.Candidate{
-		Company: store.For(webtest.OpenStore(t), "a"), Secrets: secrets,
+		Company: store.For(webtest.OpenStore(t), "a"), Secrets: secrets, Credentials: secrets.Values,
 		Integration: integration.Integration{Provider: provider, Enabled: true, Config: json.RawMessage(config), Permissions: ports},
 	}
 }

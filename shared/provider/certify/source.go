@@ -27,7 +27,7 @@ const fetchBudget = 20 * time.Second
 // source proves that the provider can be fetched and that its items validate. It stores nothing. until is when the stored
 // credentials expire, or zero if the provider does not say so.
 func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) (checks []integration.PortCheck, until time.Time) {
-	values := c.values(source)
+	values := c.Credentials
 	if missing := connector.Missing(source, c.Integration.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
 		return []integration.PortCheck{check(c, integration.SyncPull, "credentials", "Credentials work, and wrong ones fail", outcome{
 			status: finding.NotApplicable, remedy: storeCredentials,
@@ -50,11 +50,6 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials), page.CredentialsUntil
 }
 
-// values returns the stored credentials that may go where the source is configured.
-func (c Candidate) values(source connector.Source) map[string]string {
-	return c.Secrets.ValuesFor(connector.Origin(source, c.Integration.Config))
-}
-
 // fetch fetches the first page under the policies, as a full sync does. It returns the decision that refuses a host.
 func (e Examiner) fetch(
 	ctx context.Context, source connector.Source, c Candidate, credentials map[string]string,
@@ -73,7 +68,7 @@ func (e Examiner) fetch(
 // credentials proves that a fetch with wrong credentials fails where one with the stored credentials gave a page. Each answer that
 // is not the list is a refusal: providers answer wrong credentials with many statuses, and with pages to sign in.
 func (e Examiner) credentials(ctx context.Context, source connector.Source, c Candidate, page connector.FetchedPage) outcome {
-	values := c.values(source)
+	values := c.Credentials
 	stored := count("stored credentials", len(values), "credentials")
 	if len(values) == 0 {
 		return outcome{

@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/webhook/outbound"
 )
@@ -64,10 +65,11 @@ func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error)
 	return page, err
 }
 
-// Missing lists the credentials that a source needs under config and that are not among the names of the stored ones.
+// Missing lists the credentials that a source needs under config and that are not among the names of the stored ones. The access of a
+// connection takes the place of all.
 func Missing(c Connector, config json.RawMessage, stored []string) []string {
 	missing := []string{}
-	if a, ok := c.(Authenticated); ok {
+	if a, ok := c.(Authenticated); ok && !slices.Contains(stored, integration.AccessToken) {
 		for _, name := range a.NeededCredentials(config) {
 			if !slices.Contains(stored, name) {
 				missing = append(missing, name)
@@ -80,11 +82,11 @@ func Missing(c Connector, config json.RawMessage, stored []string) []string {
 // Fetch holds the input for one page.
 type Fetch struct {
 	Config      json.RawMessage
-	Credentials map[string]string
-	Checkpoint  json.RawMessage // from the previous page of this run
-	State       json.RawMessage // from the last successful run: validators, cursors
-	Full        bool            // ignore validators and cursors
-	Mapper      Mapper          // for a source whose items are mapped
+	Credentials map[string]string // what was stored by hand or, under integration.AccessToken, the bearer token of a connection
+	Checkpoint  json.RawMessage   // from the previous page of this run
+	State       json.RawMessage   // from the last successful run: validators, cursors
+	Full        bool              // ignore validators and cursors
+	Mapper      Mapper            // for a source whose items are mapped
 }
 
 // Mapper turns the records of a source into actions, by a mapping in the language of package mapping. It keeps a mapping compiled under

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 )
 
@@ -91,7 +93,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r := reader{Connector: c, config: config, token: f.Credentials[tokenField]}
+	r := reader{Connector: c, config: config, token: cmp.Or(f.Credentials[integration.AccessToken], f.Credentials[tokenField])}
 	names, err := r.names(ctx, &at)
 	if err != nil {
 		return connector.FetchedPage{}, err

@@ -62,6 +62,9 @@ func (*Connector) Lists(json.RawMessage) connector.Listed {
 // keyField names the credential that fetches.
 const keyField = "apiKey"
 
+// bearer begins the header of a connection's token. A key stands alone in it.
+const bearer = "Bearer "
+
 // CredentialSchema implements connector.Authenticated.
 func (*Connector) CredentialSchema() json.RawMessage { return json.RawMessage(credentialSchema) }
 

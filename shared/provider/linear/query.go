@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -191,7 +192,7 @@ func (c *Connector) ask(ctx context.Context, config Config, key string, at check
 	}
 	var typed *json.UnmarshalTypeError // of a member that is left out
 	if unreadable != nil && !errors.As(unreadable, &typed) || document.Data == nil || document.Data.info(at.List) == nil {
-		return got, renewed, connector.NotListed("Linear", resp, text, map[string]string{keyField: key},
+		return got, renewed, connector.NotListed("Linear", resp, text, map[string]string{keyField: strings.TrimPrefix(key, bearer)},
 			"that is not the list that Linear documents, or it was cut off; check the key and the proxies between here and Linear")
 	}
 	return *document.Data, c.renewal(resp.Header), nil

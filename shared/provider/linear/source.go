@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 )
 
@@ -72,7 +73,11 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	got, renewed, err := c.ask(ctx, config, f.Credentials[keyField], at)
+	key := f.Credentials[keyField]
+	if access := f.Credentials[integration.AccessToken]; access != "" {
+		key = bearer + access
+	}
+	got, renewed, err := c.ask(ctx, config, key, at)
 	if err != nil {
 		return page, err
 	}

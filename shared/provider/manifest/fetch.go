@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
 )
@@ -254,6 +255,10 @@ func (r *run) request(ctx context.Context) (*http.Request, error) {
 
 // authenticate adds the credentials. Those of the type query stand in no checkpoint and in no error.
 func (r *run) authenticate(req *http.Request) {
+	if access := r.Credentials[integration.AccessToken]; access != "" {
+		req.Header.Set("Authorization", "Bearer "+access)
+		return
+	}
 	if r.Auth == nil {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
+	"orgops/shared/identity/application"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/connector"
 	"orgops/shared/storage/mail"
@@ -34,25 +35,26 @@ const (
 
 // Parts holds what a process has opened. A process leaves out the parts that its functions do not use.
 type Parts struct {
-	Store      store.Store
-	Retries    queue.Queue // deliveries that are due later, and recoveries
-	Syncs      queue.Queue // sync runs
-	Notices    queue.Queue // what people are told
-	Mail       mail.Sender // nil: the service sends no mails
-	SlackURL   string      // where Slack is, for tests; "": slack.Home
-	Vault      integration.Vault
-	DataKeys   DataKeys           // destroys companies' data keys
-	Keys       token.Keys         // signs access tokens
-	Connectors connector.Registry // kinds of provider
-	Client     *outbound.Client   // calls addresses that tenants chose
-	Engine     policy.Engine      // decides on automated actions
-	Base       string             // the service's own address, without a slash at the end; identity providers lead back to it
-	FormerBase string             // another address of the service that goes on, without a slash at the end; "": none
-	SendsFrom  []netip.Prefix     // the addresses from which the process sends; nil: they are not fixed
-	Logger     *slog.Logger
-	Metrics    *metric.Recorder // nil: no metrics are recorded
-	Now        func() time.Time
-	Random     func() float64 // jitter of waits, from [0, 1); nil: that of math/rand/v2
+	Store        store.Store
+	Retries      queue.Queue // deliveries that are due later, and recoveries
+	Syncs        queue.Queue // sync runs
+	Notices      queue.Queue // what people are told
+	Mail         mail.Sender // nil: the service sends no mails
+	SlackURL     string      // where Slack is, for tests; "": slack.Home
+	Vault        integration.Vault
+	DataKeys     DataKeys                 // destroys companies' data keys
+	Keys         token.Keys               // signs access tokens
+	Connectors   connector.Registry       // kinds of provider
+	Applications application.Applications // registered by the operator with providers; nil: none
+	Client       *outbound.Client         // calls addresses that tenants chose
+	Engine       policy.Engine            // decides on automated actions
+	Base         string                   // the service's own address, without a slash at the end; identity providers lead back to it
+	FormerBase   string                   // another address of the service that goes on, without a slash at the end; "": none
+	SendsFrom    []netip.Prefix           // the addresses from which the process sends; nil: they are not fixed
+	Logger       *slog.Logger
+	Metrics      *metric.Recorder // nil: no metrics are recorded
+	Now          func() time.Time
+	Random       func() float64 // jitter of waits, from [0, 1); nil: that of math/rand/v2
 
 	// Separate reports that the store charges twice for writes in a transaction.
 	Separate bool

@@ -22,6 +22,7 @@ type Cloud struct {
 	FairQueues    bool              // ORGOPS_FAIR_QUEUES: true sends the company as the message group
 	Stack         string            // ORGOPS_STACK: name of the deployment in its metrics; default Orgops
 	UsagePlans    map[string]string // ORGOPS_USAGE_PLANS: ids of the gateway's usage plans by plan, as free=a1b2c3,pro=d4e5f6
+	Applications  string            // ORGOPS_APPLICATIONS: ARN of the secret with the operator's applications; default none
 	PlanLimits    bool              // ORGOPS_PLAN_LIMITS: true counts the requests of companies whose plan has no usage key
 }
 
@@ -57,7 +58,7 @@ func ReadCloud(getenv func(string) string) (Cloud, error) {
 	c := Cloud{
 		Table: value("ORGOPS_TABLE"), KeysTable: value("ORGOPS_KEYS_TABLE"), WrappingKey: value("ORGOPS_WRAPPING_KEY"),
 		TokenKeys: value("ORGOPS_TOKEN_KEYS"), SigningKeys: value("ORGOPS_SIGNING_KEYS"), FairQueues: value("ORGOPS_FAIR_QUEUES") == "true",
-		PlanLimits: value("ORGOPS_PLAN_LIMITS") == "true",
+		PlanLimits: value("ORGOPS_PLAN_LIMITS") == "true", Applications: value("ORGOPS_APPLICATIONS"),
 		Retries:    QueueURLs{value("ORGOPS_RETRIES_QUEUE"), value("ORGOPS_RETRIES_DEAD_LETTERS")},
 		Syncs:      QueueURLs{value("ORGOPS_SYNCS_QUEUE"), value("ORGOPS_SYNCS_DEAD_LETTERS")},
 		Notices:    QueueURLs{value("ORGOPS_NOTICES_QUEUE"), value("ORGOPS_NOTICES_DEAD_LETTERS")},

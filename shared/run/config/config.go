@@ -37,6 +37,7 @@ type Config struct {
 	SMTP          string         // ORGOPS_SMTP_URL: the mail host; default none
 	MailFrom      string         // ORGOPS_MAIL_FROM: the address that mails come from; default none
 	SlackURL      string         // ORGOPS_SLACK_URL: where Slack is; default https://slack.com
+	Applications  string         // ORGOPS_APPLICATIONS_FILE: the applications that the operator has registered with providers; default none
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
@@ -60,6 +61,7 @@ func Settings() []Setting {
 		{"ORGOPS_SMTP_URL", "", "host that takes mails, such as smtp://user:password@mail.example.com:587 (STARTTLS is needed) or smtps:// (TLS from the first byte); a host on this machine may do without TLS; unset: mails are kept in the folder mails of ORGOPS_DATA"},
 		{"ORGOPS_MAIL_FROM", "", "address that mails come from, such as Orgops <orgops@example.com>; needed with ORGOPS_SMTP_URL"},
 		{"ORGOPS_SLACK_URL", "https://slack.com", "where Slack is; another address is for tests, and then incoming webhooks are there too"},
+		{"ORGOPS_APPLICATIONS_FILE", "", "JSON file with the applications that you have registered with providers, so that users connect without pasted tokens; see the guide Connect providers"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
@@ -100,7 +102,7 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	c := Config{
 		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), FormerIssuer: value("ORGOPS_FORMER_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
-		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"), SlackURL: strings.TrimSuffix(value("ORGOPS_SLACK_URL"), "/"),
+		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"), SlackURL: strings.TrimSuffix(value("ORGOPS_SLACK_URL"), "/"), Applications: value("ORGOPS_APPLICATIONS_FILE"),
 	}
 	if c.Issuer == "" {
 		c.Issuer = issuerAt(c.Addr)

@@ -40,6 +40,7 @@ type Server struct {
 	renewed  time.Time
 	expires  string // of the token, as a header says; "": never
 	failing  http.HandlerFunc
+	app      *App
 	before   func(http.ResponseWriter, *http.Request) bool
 	requests []string // paths with queries
 	counted  int      // answers that the rate limit counts: all but 304
@@ -131,7 +132,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.before != nil && s.before(w, r) {
 		return
 	}
-	if r.Header.Get("Authorization") != "Bearer "+Token {
+	if s.app != nil && s.app.serve(w, r) {
+		return
+	}
+	if r.Header.Get("Authorization") != "Bearer "+Token && (s.app == nil || !s.app.accepts(r)) {
 		refuse(w, http.StatusUnauthorized, "Bad credentials")
 		return
 	}

@@ -102,6 +102,8 @@ var homes = []home{
 		"shared/provider/github",                                   // fetches; signs and verifies deliveries
 		"shared/provider/linear", "shared/provider/genericwebhook", // as above
 		"shared/provider/scheme", "shared/provider/shelf", // read the headers of what providers send
+		"shared/provider/connect",                                                            // asks GitHub for an app's tokens
+		"shared/testkit/oauthtest",                                                           // serves an authorization server
 		"shared/provider/certify",                                                            // proves how an endpoint answers
 		"shared/testkit/webtest",                                                             // is a client
 		"shared/testkit/awstest",                                                             // proxies a service's client

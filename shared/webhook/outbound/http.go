@@ -8,15 +8,15 @@ import (
 
 // Limits of one request of HTTP's client.
 const (
-	HTTPTimeout = 5 * time.Second
+	httpTimeout = 5 * time.Second
 	maxAnswer   = 512 << 10 // bytes
 )
 
 // HTTP returns an HTTP client for libraries that take one, such as those of OAuth. It sends under the egress rules, follows no redirect,
-// ends a request after HTTPTimeout and fails an answer of more than 512 KiB.
+// ends a request after five seconds and fails an answer of more than 512 KiB.
 func (c *Client) HTTP() *http.Client {
 	return &http.Client{
-		Transport: guarded{c}, Timeout: HTTPTimeout,
+		Transport: guarded{c}, Timeout: httpTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

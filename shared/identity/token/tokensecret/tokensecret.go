@@ -50,7 +50,7 @@ type Published struct {
 
 // Published reads the published secret. It returns an error until a first rotation has filled the secret.
 func (s *Secret) Published(ctx context.Context) (Published, error) {
-	text, err := s.text(ctx)
+	text, err := s.Text(ctx)
 	if err != nil {
 		return Published{}, err
 	}
@@ -69,7 +69,7 @@ func (s *Secret) Published(ctx context.Context) (Published, error) {
 
 // Signing reads the secret of the signing keys. It returns an error until a first rotation has filled the secret.
 func (s *Secret) Signing(ctx context.Context) (token.KeySet, error) {
-	text, err := s.text(ctx)
+	text, err := s.Text(ctx)
 	if err != nil {
 		return token.KeySet{}, err
 	}
@@ -80,7 +80,7 @@ func (s *Secret) Signing(ctx context.Context) (token.KeySet, error) {
 	return set, nil
 }
 
-func (s *Secret) text(ctx context.Context) ([]byte, error) {
+func (s *Secret) Text(ctx context.Context) ([]byte, error) {
 	return s.get(ctx, &secretsmanager.GetSecretValueInput{VersionStage: aws.String(current)})
 }
 
@@ -96,7 +96,7 @@ func (s *Secret) get(ctx context.Context, in *secretsmanager.GetSecretValueInput
 // Value returns the text of a version; "" selects the current version. found is false when the version has no text.
 func (s *Secret) Value(ctx context.Context, version string) (text []byte, found bool, err error) {
 	if version == "" {
-		text, err = s.text(ctx)
+		text, err = s.Text(ctx)
 	} else {
 		text, err = s.get(ctx, &secretsmanager.GetSecretValueInput{VersionId: &version})
 	}

@@ -82,17 +82,8 @@ func (q Queue) keep(ctx context.Context, m queue.Message) error {
 	if n := len(m.Body); n == 0 || n > queue.MaxBody || m.Group == "" {
 		return fmt.Errorf("queue: message of %d bytes for company %q; send 1 to %d bytes for a company", n, m.Group, queue.MaxBody)
 	}
-	at := m.Due.Add(-ahead)
-	if now := q.Now(); at.Before(now) {
-		at = now
-	}
-	data, err := json.Marshal(Message{Queue: q.Name, Body: m.Body, Due: m.Due})
-	if err != nil {
-		return err
-	}
-	digest := sha256.Sum256(data)
 	c := store.For(q.Store, m.Group)
-	err = c.Commit(store.Patiently(ctx), c.TimerWith(at, Timer, q.Name+"#"+hex.EncodeToString(digest[:16]), data))
+	err := c.Commit(store.Patiently(ctx), Op(c, q.Name, m, q.Now()))
 	if errors.Is(err, store.ErrConflict) { // the same message for the same time
 		return nil
 	}
@@ -100,6 +91,17 @@ func (q Queue) keep(ctx context.Context, m queue.Message) error {
 		return fmt.Errorf("%w: the message was not stored as a timer: %w", queue.ErrUnavailable, err)
 	}
 	return err
+}
+
+// Op returns the write of a timer that sends a message to the named queue, for a message that belongs into a transaction.
+func Op(c store.Company, name string, m queue.Message, now time.Time) store.Op {
+	at := m.Due.Add(-ahead)
+	if at.Before(now) {
+		at = now
+	}
+	data, _ := json.Marshal(Message{Queue: name, Body: m.Body, Due: m.Due}) // texts and a time always encode
+	digest := sha256.Sum256(data)
+	return c.TimerWith(at, Timer, name+"#"+hex.EncodeToString(digest[:16]), data)
 }
 
 // Of returns the message of a timer, and the name of its queue.
