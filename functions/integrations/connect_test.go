@@ -275,6 +275,22 @@ func TestConnect_Unregistered(t *testing.T) {
 	}
 	s.do("PUT", "/notion/credentials", map[string]any{"credentials": map[string]any{"token": "pasted"}}).Want(204)
 	s.do("POST", "/hubspot/connect", nil).Want(404)
+	var list struct {
+		Items []struct {
+			Provider string
+			Connects bool
+		}
+	}
+	s.Do("GET", "/companies/"+s.A.ID+"/connectors", s.A.Token, nil).Want(200).JSON(&list)
+	var connects []string
+	for _, c := range list.Items {
+		if c.Connects {
+			connects = append(connects, c.Provider)
+		}
+	}
+	if diff := cmp.Diff([]string{"gitlab", "hubspot"}, connects); diff != "" {
+		t.Errorf("kinds that can be connected (-want +got):\n%s", diff)
+	}
 }
 
 // TestConnect_Replaced revokes the tokens of a connection that ends: by another one, by a pasted token, and with the integration. The

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/web"
@@ -18,6 +19,7 @@ type Connector struct {
 	Description   string             `json:"description" doc:"what it does"`
 	Configuration json.RawMessage    `json:"configuration" doc:"JSON Schema (draft 2020-12) of the body of configure-integration"`
 	Credentials   json.RawMessage    `json:"credentials,omitempty" doc:"JSON Schema of the credentials; absent: it takes none"`
+	Connects      bool               `json:"connects" doc:"true: connect-integration gives access without a pasted token, because the operator of the service has registered an application with the provider"`
 	Ports         []integration.Port `json:"ports" nullable:"false" doc:"what it may do at most; the ports of an integration also depend on its configuration"`
 }
 
@@ -37,6 +39,9 @@ func (d Deps) listConnectors(ctx context.Context, in *web.IfNoneMatch) (*web.Tag
 		shown, err := showConnector(c)
 		if err != nil {
 			return nil, err
+		}
+		if shown.Connects, err = d.access().Registered(ctx, kind); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "the operator's applications cannot be read now; try again", err)
 		}
 		out.Items = append(out.Items, shown)
 	}

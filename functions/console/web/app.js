@@ -43,6 +43,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'timeline': return html`<${Timeline} />`;
     case 'recommendations': return html`<${Recommendations} />`;
     case 'connect': return html`<${Later} part="Connect" key=${second} provider=${second} />`;
+    case 'connected': return html`<${Later} part="Connected" />`;
     case 'integrations':
       if (third === 'deliveries' && fourth) return html`<${Later} part="Delivery" key=${fourth} provider=${second} id=${fourth} />`;
       return second ? html`<${Integration} key=${second} provider=${second} tab=${third} />` : html`<${Integrations} />`;

@@ -39,6 +39,7 @@ func allGuides() []guide {
 	add("receive", "receive.md")
 	add("policy", "policy.md")
 	add("agent", "agent.md")
+	add("providers", "providers.md")
 	add("events.ts", "typescript/events.ts")
 	return append(all,
 		guide{"listen", "local/command/relay/README.md", relay.Guide()},

@@ -75,7 +75,7 @@ export function addressOf(path) {
 /** commandOf returns a request as a curl command. */
 export const commandOf = (method, path, body) => curl(method, addressOf(path), body);
 
-async function send(method, url, { body, headers = {}, signal: abort, redirect = 'error' } = {}) {
+async function send(method, url, { body, headers = {}, signal: abort, redirect = 'error', cookies = false } = {}) {
   const all = { Accept: 'application/json', ...headers };
   if (token) all.Authorization = `Bearer ${token}`;
   if (body !== undefined) all['Content-Type'] = 'application/json';
@@ -83,7 +83,7 @@ async function send(method, url, { body, headers = {}, signal: abort, redirect =
   try {
     res = await fetch(url, {
       method, headers: all, body: body === undefined ? undefined : JSON.stringify(body), signal: abort,
-      credentials: 'omit', cache: 'no-store', redirect, referrerPolicy: 'no-referrer',
+      credentials: cookies ? 'same-origin' : 'omit', cache: 'no-store', redirect, referrerPolicy: 'no-referrer',
     });
     text = await res.text();
   } catch (err) {

@@ -45,6 +45,7 @@ function Overview({ of, path, changed, sends, receives }) {
       ${of.events && html`<div><dt>Events</dt><dd>${of.events.map((e) => html`<code key=${e}>${e}</code> `)}</dd></div>`}
       <div><dt>Certified until</dt><dd>${of.certification ? html`<${Time} at=${of.certification.expiresAt} />` : html`not certified`}</dd></div></dl>
     ${of.state === 'sandbox' && html`<p class="note">${sends ? 'In the sandbox, deliveries are held and not lost. Certify the endpoint, then recover them.' : 'In the sandbox, nothing that comes in takes effect.'} <a href=${place(['integrations', of.provider, 'certification'])}>Certify</a></p>`}
+    ${of.connection?.lostAt && html`<${Later} part="Link" of=${of} path=${path} />`}
     ${of.paused && html`<${Later} part="Paused" of=${of} changed=${changed} />`}
     ${write && html`<p class="row">${sends && html`<${Action} label="Send a sample" run=${test} />`}${of.permissions.includes('sync.pull') && may('memory:write') && html`<${Action} label="Sync now" run=${sync} />`}</p>`}</section>
     ${receives && html`<${Later} part="Receiving" of=${of} />`}`;

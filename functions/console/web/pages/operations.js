@@ -21,6 +21,7 @@ import { Users } from './users.js';
 export { Clash } from './clash.js';
 export { Authorize } from './consent.js';
 export { Connect } from './connect.js';
+export { Connected, Link } from './connected.js';
 export { Account } from './account.js';
 export { Delivery } from './delivery.js';
 export { Mapping } from './mapping.js';

@@ -9,6 +9,7 @@ import { fieldsOf, typed } from '../lib/schema.js';
 import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from './form.js';
 import { asShown, ifMatch, useGuard } from '../ui/guard.js';
+import { Link } from './connected.js';
 import { Action, Await, Empty, Time } from '../ui/parts.js';
 import { SecretShown } from './secret.js';
 
@@ -25,6 +26,7 @@ export function Settings({ of, etag, path, changed, sends }) {
       ? html`<${Configuration} of=${of} etag=${etag} path=${path} schema=${connector.configuration} changed=${changed} />`
       : html`<${Empty} title="No form for this connector">Configure it by the API.<//>`)}<//></section>
     ${connector?.credentials && html`<section class="card narrow"><h2>Credentials</h2><p class="muted">${of.credentials ? html`Stored: ${of.credentials.names.join(', ')}, <${Time} at=${of.credentials.updatedAt} />. New ones replace them all; nothing shows them again.` : 'None are stored. Nothing shows them again.'}</p>
+      ${connector.connects && html`<${Link} of=${of} path=${path} />`}
       <${Credentials} of=${of} etag=${etag} path=${path} schema=${connector.credentials} changed=${changed} /></section>`}
     <section class="card narrow"><h2>Switches</h2><div class="stack">
       <p class="row">${of.enabled ? html`<button type="button" onClick=${() => setAsk('disable')}>Disable</button>` : html`<${Action} label="Enable" run=${toggle} />`}<span class="muted">${of.enabled ? 'Nothing goes in or out while it is disabled; deliveries are held.' : 'It works again, as before.'}</span></p>

@@ -17,7 +17,7 @@ export const sections = [
 ];
 
 const shown = () => sections.filter(([, , , scope]) => may(scope));
-const parents = { connect: 'integrations', syncs: 'memory' };
+const parents = { connect: 'integrations', connected: 'integrations', syncs: 'memory' };
 
 /** sectionOf returns the section of a place, or the first section that the scopes allow for a place without a name. */
 export const sectionOf = (head) => (head ? sections.find(([id]) => id === (parents[head] ?? head)) : shown()[0]) ?? [];
