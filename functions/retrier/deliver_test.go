@@ -229,8 +229,24 @@ func TestRetrier_Breaker(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.receiver.Status(500)
+	turned := func(j delivery.Job) string {
+		switch turned := r.record(j).Turned; {
+		case turned == nil:
+			return "nothing"
+		case turned.Paused:
+			return "the pause begins"
+		}
+		return "the pause is over"
+	}
 	for n := range 5 {
-		r.handle(r.deliver(n))
+		j, want := r.deliver(n), "nothing"
+		if n == 4 {
+			want = "the pause begins"
+		}
+		r.handle(j)
+		if got := turned(j); got != want {
+			t.Errorf("the record of failure %d says %q, want %q", n+1, got, want)
+		}
 	}
 	waiting := []delivery.Job{r.deliver(10), r.deliver(11)}
 	for _, j := range waiting {
@@ -248,6 +264,9 @@ func TestRetrier_Breaker(t *testing.T) {
 	for n, j := range []delivery.Job{waiting[1], r.deliver(12)} {
 		r.wantDone("a message after the breaker has closed", r.handle(j), 7+n)
 		r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
+	}
+	if got := turned(waiting[1]); got != "the pause is over" {
+		t.Errorf("the record of the probe that succeeded says %q, want that the pause is over", got)
 	}
 }
 

@@ -118,7 +118,7 @@ func (r *running) record(j delivery.Job) (d delivery.Delivery) {
 // wantRecord compares the state of a delivery's record: all except the log and what no attempt changes.
 func (r *running) wantRecord(j delivery.Job, want delivery.Delivery) {
 	r.T.Helper()
-	other := cmpopts.IgnoreFields(delivery.Delivery{}, "EventID", "Endpoint", "Event", "Payload", "Attempts", "CreatedAt")
+	other := cmpopts.IgnoreFields(delivery.Delivery{}, "EventID", "Endpoint", "Event", "Payload", "Attempts", "CreatedAt", "Turned")
 	if diff := cmp.Diff(want, r.record(j), other); diff != "" {
 		r.T.Errorf("record differs (-want +got):\n%s", diff)
 	}
