@@ -74,6 +74,7 @@ func descriptions() map[string]string {
 		"FilterPreviewRequest":  "A filter and a transformation to try",
 		"FilteredEvent":         "What a filter and a transformation make of an event",
 		"EventType":             "An event to which an endpoint can subscribe",
+		"EventVersion":          "A version of an event's payload",
 		"EventTypeList":         "Every event to which an endpoint can subscribe",
 		"DeliverySummary":       "One event for one endpoint, with the latest attempt",
 		"Disabled":              "Why and since when an integration is disabled",

@@ -9,15 +9,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/parked"
-	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/selecting"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
@@ -33,7 +32,9 @@ type Dispatcher struct {
 	sent        *set[changeID] // changes whose messages were sent
 	lookouts    *set[lookout]  // timers that were set
 	selector    selecting.Selector
+	turns       selecting.Turns
 	counts      counts
+	former      map[string]event.Kind // the events that have former versions
 	lot         parked.Lot
 }
 
@@ -47,6 +48,7 @@ type Deps struct {
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
+	Events  event.Table // nil: the service's
 }
 
 // Consumer names the dispatcher at the feed.
@@ -55,7 +57,7 @@ const Consumer = "dispatcher"
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	return &Dispatcher{
-		Deps: d, sent: newSet[changeID](maxSent), lookouts: newSet[lookout](maxLookouts), unpublished: newUnpublished(),
+		Deps: d, sent: newSet[changeID](maxSent), lookouts: newSet[lookout](maxLookouts), unpublished: newUnpublished(), former: withFormer(d.Events),
 		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
 	}
 }
@@ -141,11 +143,17 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 		return err
 	}
 	for _, e := range events {
-		read := sync.OnceValues(func() (mapping.Source, error) { return mapping.NewSource(e.Event) }) // for all endpoints with a filter
+		forms := d.formsOf(e)
 		for _, endpoint := range endpoints {
-			if e.About != endpoint.Provider && endpoint.Wants(e.Type, change.At) {
-				d.submit(ctx, change, e, endpoint, read, replay, work)
+			if e.About == endpoint.Provider || !endpoint.Wants(e.Type, change.At) {
+				continue
 			}
+			form, err := forms.of(endpoint)
+			if err != nil {
+				d.park(ctx, change, err, work)
+				continue
+			}
+			d.submit(ctx, change, form, endpoint, replay, work)
 		}
 	}
 	return nil
@@ -164,25 +172,36 @@ func names(events []readyEvent) []string {
 // retries a failed write before the change is redelivered, and longer than the stream's usual delay.
 const late = time.Minute
 
-// submit asks for the first attempt of an event's delivery to an endpoint, unless the endpoint's filter leaves the event out.
-func (d *Dispatcher) submit(
-	ctx context.Context, change store.Change, e readyEvent, to *courier.Endpoint, read func() (mapping.Source, error), replay bool, work *tracker,
-) {
+// submit asks for the first attempt of an event's delivery to an endpoint. A filter or a transformation is evaluated in the background, in
+// its company's turn, because those of many endpoints take longer than the feed may wait. An ordered endpoint without one stays behind
+// what it got while it had one.
+func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *form, to *courier.Endpoint, replay bool, work *tracker) {
 	t := &courier.Task{
 		Source: courier.Feed, Company: to.Company, Key: delivery.Key(e.ID, to.Provider), Incarnation: to.Incarnation, Endpoint: to,
 		Subject: change.Key, Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,
 		Delivery: delivery.Delivery{
-			Head:    delivery.Head{EventID: e.ID, Endpoint: to.Provider, Incarnation: to.Incarnation, Event: e.Type, CreatedAt: e.Timestamp},
+			Head:    delivery.Head{EventID: e.ID, Endpoint: to.Provider, Incarnation: to.Incarnation, Event: e.Type, Version: e.version, CreatedAt: e.Timestamp},
 			Payload: e.payload,
 		},
 		Done: func(o courier.Outcome) { work.finish(o.Err) },
 	}
-	outcome := d.selector.Apply(ctx, to, &t.Delivery, read)
-	d.count(ctx, to, outcome, t.Delivery.HeldDetail, work)
-	if outcome == selecting.Filtered {
+	work.add()
+	if !to.Selects() && !(to.IsOrdered() && d.turns.IsBusy(change.Company)) {
+		d.Courier.Start(ctx, t)
 		return
 	}
-	work.add()
+	d.turns.Do(change.Company, func() { d.selected(ctx, t, e, work) })
+}
+
+// selected asks for the attempt, unless the endpoint's filter leaves the event out.
+func (d *Dispatcher) selected(ctx context.Context, t *courier.Task, e *form, work *tracker) {
+	outcome := d.selector.Apply(ctx, t.Endpoint, &t.Delivery, e.read)
+	d.count(ctx, t.Endpoint, outcome, t.Delivery.HeldDetail, work)
+	if outcome == selecting.Filtered {
+		d.Courier.Skip(t)
+		work.finish(nil)
+		return
+	}
 	d.Courier.Start(ctx, t)
 }
 

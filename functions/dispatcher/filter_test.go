@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -18,10 +19,16 @@ import (
 // selects sets the filter and the transformation of an endpoint.
 func (r *running) selects(company, provider, filter, transform string) {
 	r.T.Helper()
+	r.configure(company, provider, map[string]any{"filter": filter, "transform": transform})
+}
+
+// configure sets fields of an endpoint's configuration.
+func (r *running) configure(company, provider string, fields map[string]any) {
+	r.T.Helper()
 	r.Change(company, provider, func(i *integration.Integration) {
 		var config map[string]any
 		errtest.Must(r.T, json.Unmarshal(i.Config, &config))
-		config["filter"], config["transform"] = filter, transform
+		maps.Copy(config, fields)
 		var err error
 		i.Config, err = json.Marshal(config)
 		errtest.Must(r.T, err)

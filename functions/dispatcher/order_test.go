@@ -114,3 +114,52 @@ func TestDispatcher_Order_Unread(t *testing.T) {
 	}
 	r.wantLine("a", line, 3)
 }
+
+// TestDispatcher_Order_Skipped checks that a line goes on after a delivery that could not be recorded, when its endpoint does not get
+// the event any more: the filter leaves it out, or the endpoint does not subscribe to it.
+func TestDispatcher_Order_Skipped(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]map[string]any{
+		"filtered": {"filter": `.type == "memory.updated"`}, "not subscribed": {"events": []string{"memory.updated"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			r.subscribeInOrder("a")
+			r.configure("a", "webhook", map[string]any{"filter": `true`})
+			line := r.rewrite("a", 2)
+			var changes []store.Change
+			for _, c := range r.Changes(4) {
+				if c.Entity == memory.Entity {
+					changes = append(changes, c)
+				}
+			}
+			r.run(feedOf())
+			handle := func(b store.Batch) error {
+				finished := make(chan error, 1)
+				r.dispatcher.Handle(t.Context(), b, func(err error) { finished <- err })
+				return <-finished
+			}
+			r.faulty.Before(func(ops []store.Op) error {
+				if ops[0].Entity == delivery.Entity {
+					r.faulty.Before(nil)
+					panic("the record is not written")
+				}
+				return nil
+			})
+			if err := handle(store.Batch{Changes: changes[:1]}); err == nil {
+				t.Fatal("the first delivery is recorded, want an error")
+			}
+			r.configure("a", "webhook", change)
+			r.dispatcher.Courier.Forget("a")
+			errtest.Must(t, handle(store.Batch{Changes: changes, Replay: true}))
+			var stored delivery.Line
+			worktest.Until(t, "the second delivery stands in the line", func() bool {
+				return r.Get("a", delivery.LineKey(delivery.Delivery{Head: delivery.Head{Endpoint: "webhook", Line: line}}), &stored)
+			})
+			if len(stored.Events) != 1 {
+				t.Errorf("%d deliveries stand in the line, want the second alone", len(stored.Events))
+			}
+		})
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"orgops/functions/dispatcher"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
 	"orgops/shared/domain/memory"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -27,6 +28,7 @@ type running struct {
 	faulty     *worktest.Store
 	retries    *worktest.Queue
 	edit       []func(*courier.Deps)
+	events     event.Table
 	stop       func()
 	barriers   int
 }
@@ -195,6 +197,7 @@ func setupOn(r *running) *running {
 	again := *r
 	again.dispatcher = dispatcher.New(dispatcher.Deps{
 		Store: r.faulty, Courier: r.Courier(r.edit...), Retries: r.retries, Syncs: r.Syncs, Notices: r.Notices, Logger: r.Logger, Metrics: r.Metrics, Now: r.Clock.Now,
+		Events: r.events,
 	})
 	return &again
 }

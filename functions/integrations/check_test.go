@@ -28,7 +28,7 @@ func TestConfigure_Checked(t *testing.T) {
 	}{
 		{"webhook", "webhook", `{` + url + `,"events":["memory.*","goal.updated"]}`, nil},
 		{"everything", "webhook-a", `{` + minimum + `,"description":"d","signingSecret":"` + given + `","headers":{"X-A":"1","x.b":"2"},"rateLimit":1000}`, nil},
-		{"unknown fields", "webhook", `{` + minimum + `,"URL":"x","order":true}`, []string{"/URL: known are description, events, filter, headers, ordered, rateLimit, secretHeaders, signingSecret, tables, transform, url", "/order: known are"}},
+		{"unknown fields", "webhook", `{` + minimum + `,"URL":"x","order":true}`, []string{"/URL: known are description, eventVersions, events, filter, headers, ordered, rateLimit, secretHeaders, signingSecret, tables, transform, url", "/order: known are"}},
 		{"unknown event", "webhook", `{` + url + `,"events":["memory.*","goal.updated","s3cr3t"]}`, []string{`/events/2: one of "memory.created, memory.synced`}},
 		{"no events", "webhook", `{` + url + `,"events":[]}`, []string{"/events: >= 1"}},
 		{"an event twice", "webhook", `{` + url + `,"events":["memory.*","memory.*"]}`, []string{"/events: unique"}},

@@ -117,6 +117,9 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err := in.Check(revision(integration.Stored{Integration: old, Version: version})); err != nil {
 		return nil, err
 	}
+	if config, err = d.pin(config, old.Config); err != nil {
+		return nil, err
+	}
 	permissions, err := narrow(conn.Ports(config), asked, old)
 	if err != nil {
 		return nil, err

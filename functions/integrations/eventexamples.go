@@ -33,25 +33,23 @@ const (
 // exampleTime returns the time of the examples.
 func exampleTime() time.Time { return time.Date(2026, 2, 23, 12, 0, 0, 0, time.UTC) }
 
-// exampleEvents returns a payload of each event. The first call computes them.
+// exampleEvents returns an example of each event, in its newest version. The first call computes them.
 var exampleEvents = sync.OnceValues(makeExamples) //nolint:gochecknoglobals // a constant that takes time to make
 
-// makeExamples returns a payload of each event, as the changes below cause them.
-func makeExamples() (map[string]json.RawMessage, error) {
-	all := map[string]json.RawMessage{}
+// makeExamples returns an example of each event, as the changes below cause them.
+func makeExamples() (map[string]event.Event, error) {
+	all := map[string]event.Event{}
 	for _, c := range exampleChanges() {
 		events, err := event.Of(c)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range events {
-			if all[e.Type], err = e.Payload(); err != nil {
-				return nil, err
-			}
+			all[e.Type] = e
 		}
 	}
 	for _, name := range event.Names() {
-		if all[name] == nil {
+		if all[name].ID == "" {
 			return nil, fmt.Errorf("no example of %s: give exampleChanges a change that causes it", name)
 		}
 	}

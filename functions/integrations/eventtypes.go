@@ -1,12 +1,13 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,65 +16,109 @@ import (
 	"orgops/shared/web"
 )
 
-// EventType describes an event to which an endpoint can subscribe.
+// EventType describes an event to which an endpoint can subscribe, in one of its versions.
 type EventType struct {
 	Name        string          `json:"name" doc:"as events and subscriptions name it" example:"memory.updated"`
-	Version     int             `json:"version" doc:"of the payload; a version only gains fields" format:"int32" example:"1"`
+	Version     int             `json:"version" doc:"of the payload that the schema and the example show; a version only gains fields" format:"int32" example:"1"`
 	Category    string          `json:"category" doc:"a subscription to the category, such as memory.*, has the event" example:"memory"`
 	Description string          `json:"description" doc:"when it is sent"`
 	Schema      json.RawMessage `json:"schema" doc:"JSON Schema (draft 2020-12) of the whole payload"`
 	Example     json.RawMessage `json:"example" doc:"a payload"`
+	Versions    []EventVersion  `json:"versions" doc:"those that are sent, the newest first; an endpoint chooses by its eventVersions" nullable:"false"`
+}
+
+// EventVersion names a version of an event's payload.
+type EventVersion struct {
+	Version int       `json:"version" doc:"its number" format:"int32" example:"1"`
+	EndsAt  time.Time `json:"endsAt,omitzero" doc:"of a former one, until when it is sent: a year after the next one began"`
 }
 
 // EventTypeList lists every event, those of the contract first.
 type EventTypeList struct {
-	Items []EventType `json:"items" doc:"every event" nullable:"false"`
+	Items []EventType `json:"items" doc:"every event, in its newest version" nullable:"false"`
 }
-
-// eventTypes describes the events. The first request for them computes the descriptions, which follow from the code alone.
-var eventTypes = sync.OnceValues(describeEvents) //nolint:gochecknoglobals // a constant that takes time to make
 
 type eventTypeInput struct {
 	web.IfNoneMatch
-	Name string `path:"name" maxLength:"64" doc:"the event's name" example:"memory.updated"`
+	Name    string `path:"name" maxLength:"64" doc:"the event's name" example:"memory.updated"`
+	Version int    `query:"version" minimum:"1" maximum:"1000" doc:"the version to show; the newest if absent" format:"int32"`
+}
+
+// kinds returns the events to which endpoints can subscribe.
+func (d Deps) kinds() event.Table {
+	if d.Events != nil {
+		return d.Events
+	}
+	return event.Kinds()
 }
 
 func (d Deps) listEventTypes(_ context.Context, in *web.IfNoneMatch) (*web.Tagged[EventTypeList], error) {
-	all, err := eventTypes()
-	if err != nil {
-		return nil, err
+	var all []EventType
+	for _, k := range d.kinds() {
+		described, err := d.described(k, k.Version())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, described)
 	}
 	return web.RespondContent(*in, EventTypeList{all})
 }
 
 func (d Deps) getEventType(_ context.Context, in *eventTypeInput) (*web.Tagged[EventType], error) {
-	all, err := eventTypes()
-	if err != nil {
-		return nil, err
-	}
-	n := slices.IndexFunc(all, func(t EventType) bool { return t.Name == in.Name })
-	if n < 0 {
+	k, ok := d.kinds().Find(in.Name)
+	if !ok {
 		return nil, fault.Newf(fault.NotFound, "there is no event %q; list-event-types has the events", in.Name)
 	}
-	return web.RespondContent(in.IfNoneMatch, all[n])
-}
-
-func describeEvents() ([]EventType, error) {
-	examples, err := exampleEvents()
+	version := cmp.Or(in.Version, k.Version())
+	if !k.IsSent(version, d.Now()) {
+		return nil, fault.Newf(fault.NotFound, "version %d of %s is not sent; get-event-type without a version shows those that are", version, k.Name)
+	}
+	described, err := d.described(k, version)
 	if err != nil {
 		return nil, err
 	}
-	var all []EventType
-	for _, k := range event.Kinds() {
-		schema, err := json.Marshal(schemaOf(k))
-		if err != nil {
-			return nil, fmt.Errorf("schema of %s: %w", k.Name, err)
-		}
-		all = append(all, EventType{
-			Name: k.Name, Version: 1, Category: event.Category(k.Name), Description: "Sent when " + k.About + ".", Schema: schema, Example: examples[k.Name],
-		})
+	return web.RespondContent(in.IfNoneMatch, described)
+}
+
+// described describes an event in one of its versions.
+func (d Deps) described(k event.Kind, version int) (EventType, error) {
+	examples, err := exampleEvents()
+	if err != nil {
+		return EventType{}, err
 	}
-	return all, nil
+	example, err := k.In(version, examples[k.Name])
+	if err != nil {
+		return EventType{}, err
+	}
+	t := EventType{Name: k.Name, Version: version, Category: event.Category(k.Name), Description: "Sent when " + k.About + "."}
+	if t.Example, err = example.Payload(); err != nil {
+		return EventType{}, err
+	}
+	if t.Schema, err = d.schemas.of(k, version); err != nil {
+		return EventType{}, fmt.Errorf("schema of %s: %w", k.Name, err)
+	}
+	for n := k.Version(); n > 0 && k.IsSent(n, d.Now()); n-- {
+		t.Versions = append(t.Versions, EventVersion{Version: n})
+		if n < k.Version() {
+			t.Versions[len(t.Versions)-1].EndsAt = k.Former[n-1].Ends
+		}
+	}
+	return t, nil
+}
+
+// schemas keeps the schemas of payloads, which follow from the code alone. The first request for one computes it.
+type schemas struct{ kept sync.Map }
+
+func (s *schemas) of(k event.Kind, version int) (json.RawMessage, error) {
+	key := fmt.Sprint(k.Name, " ", version)
+	if known, ok := s.kept.Load(key); ok {
+		return known.(json.RawMessage), nil //nolint:forcetypeassert // only the line below stores
+	}
+	raw, err := json.Marshal(schemaOf(k, version))
+	if err == nil {
+		s.kept.Store(key, json.RawMessage(raw))
+	}
+	return raw, err
 }
 
 // document is a schema that stands alone, with the schemas that it refers to.
@@ -87,11 +132,11 @@ type document struct {
 	Defs        map[string]*huma.Schema `json:"$defs,omitempty"`
 }
 
-// schemaOf returns the schema of an event's payload, from the types that the payload is made of.
-func schemaOf(k event.Kind) document {
+// schemaOf returns the schema of an event's payload in a version, from the types that the payload is made of.
+func schemaOf(k event.Kind, version int) document {
 	const defs = "#/$defs/"
 	schemas := huma.NewMapRegistry(defs, huma.DefaultSchemaNamer)
-	data := EventData(huma.SchemaFromType(schemas, k.Shown))
+	data := EventData(huma.SchemaFromType(schemas, k.ShownIn(version)))
 	payload := EventPayload([]string{k.Name}, data)
 	for _, s := range schemas.Map() {
 		s.AdditionalProperties = true // a version gains fields

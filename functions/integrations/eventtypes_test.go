@@ -17,7 +17,7 @@ import (
 type eventType struct {
 	Name, Category, Description string
 	Version                     int
-	Schema, Example             json.RawMessage
+	Schema, Example, Versions   json.RawMessage
 }
 
 // compiled compiles the schema of an event as JSON Schema 2020-12, with its formats.

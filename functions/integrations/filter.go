@@ -18,9 +18,10 @@ import (
 
 // subscription holds the part of an endpoint's configuration that says which events it gets, and with which body.
 type subscription struct {
-	Events    []string `json:"events"`
-	Filter    string   `json:"filter"`
-	Transform string   `json:"transform"`
+	Events    []string   `json:"events"`
+	Filter    string     `json:"filter"`
+	Transform string     `json:"transform"`
+	Versions  event.Pins `json:"eventVersions"`
 }
 
 // subscriptionOf reads a configuration, which is an object.
@@ -103,7 +104,7 @@ func (d Deps) previewFilter(ctx context.Context, in *filterPreviewInput) (*filte
 	if limit == 0 {
 		limit = defaultPreviewed
 	}
-	events, err := recent(ctx, stored.Integration, of.Events, limit)
+	events, err := d.recent(ctx, stored.Integration, of, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -164,9 +165,15 @@ func (h happened) tried(ctx context.Context, by *mapping.Selection) (FilteredEve
 	return shown, nil
 }
 
-// recent returns the latest events to which an endpoint subscribes, as they were sent to any endpoint, and examples of the others. A
-// caller that is bound to the integration sees what was sent there alone.
-func recent(ctx context.Context, i integration.Integration, patterns []string, limit int) ([]happened, error) {
+// recent returns the latest events to which an endpoint subscribes, in its versions, as they were sent to any endpoint, and examples of the
+// others. A caller that is bound to the integration sees what was sent there alone.
+func (d Deps) recent(ctx context.Context, i integration.Integration, of subscription, limit int) ([]happened, error) {
+	kinds, versions := d.kinds(), map[string]int{}
+	for _, k := range kinds {
+		if event.Matches(of.Events, k.Name) {
+			versions[k.Name] = k.Sent(of.Versions[k.Name], d.Now())
+		}
+	}
 	page, err := web.Tenant(ctx).Query(ctx, store.Query{Prefix: delivery.Prefix, Desc: true, Limit: readForPreview})
 	if err != nil {
 		return nil, store.Fault(err, "")
@@ -183,7 +190,7 @@ func recent(ctx context.Context, i integration.Integration, patterns []string, l
 		switch {
 		case len(all) == limit:
 			return all, nil
-		case seen[one.EventID], bound != "" && one.Endpoint != i.Provider, !event.Matches(patterns, one.Event):
+		case seen[one.EventID], bound != "" && one.Endpoint != i.Provider, max(one.Version, 1) != versions[one.Event]:
 			continue
 		case json.Unmarshal(one.Payload, &h.Event) != nil || h.ID != one.EventID: // it was transformed
 			continue
@@ -196,12 +203,15 @@ func recent(ctx context.Context, i integration.Integration, patterns []string, l
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range event.Names() {
-		if seen[name] || len(all) == limit || !event.Matches(patterns, name) {
+	for _, k := range kinds {
+		if seen[k.Name] || len(all) == limit || versions[k.Name] == 0 {
 			continue
 		}
-		h := happened{payload: examples[name], example: true}
-		if err := json.Unmarshal(h.payload, &h.Event); err != nil {
+		h := happened{example: true}
+		if h.Event, err = k.In(versions[k.Name], examples[k.Name]); err == nil {
+			h.payload, err = h.Payload()
+		}
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, h)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
@@ -33,8 +34,10 @@ type Deps struct {
 	Engine       policy.Engine
 	Vault        integration.Vault
 	Now          func() time.Time
+	Events       event.Table // nil: the service's
 
 	mappings *mapping.Cache   // set by Register
+	schemas  *schemas         // set by Register
 	answers  *web.SourceLimit // of providers
 }
 
@@ -58,7 +61,7 @@ func MountCertification(api huma.API, s *boot.Services) {
 
 // Register adds the group's operations to api, except those of certifications.
 func Register(api huma.API, d Deps) {
-	d.mappings, d.answers = new(mapping.Cache), web.NewSourceLimit("connection-answer", MaxFromSource, d.Now)
+	d.mappings, d.schemas, d.answers = new(mapping.Cache), new(schemas), web.NewSourceLimit("connection-answer", MaxFromSource, d.Now)
 	const one = "/integrations/{provider}"
 	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
 

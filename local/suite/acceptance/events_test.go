@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"orgops/shared/domain/event"
 	"orgops/shared/testkit/errtest"
@@ -127,6 +130,7 @@ func TestEveryEvent(t *testing.T) {
 	if len(unseen) > 0 {
 		t.Errorf("nothing causes %v, want a cause of each event of the contract", unseen)
 	}
+	tn.catalogued(r)
 	var updated struct {
 		Title    string
 		Previous map[string]any
@@ -135,6 +139,35 @@ func TestEveryEvent(t *testing.T) {
 	got := [...]any{updated.Title, updated.Previous["title"], updated.Previous["kind"]}
 	if want := [...]any{"Ticket one", "Ticket 1", nil}; got != want {
 		t.Errorf("title, previous title and previous kind in memory.updated = %v, want %v", got, want)
+	}
+}
+
+// catalogued checks each delivery that a receiver got against the JSON Schema that the catalogue has of its event.
+func (tn *tenant) catalogued(r *receiver) {
+	tn.t.Helper()
+	var all struct {
+		Items []struct {
+			Name   string
+			Schema json.RawMessage
+		}
+	}
+	tn.do("GET", tn.at("/event-types"), nil).want(200).json(&all)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schemas := map[string]*jsonschema.Schema{}
+	for _, e := range all.Items {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(e.Schema))
+		errtest.Must(tn.t, err)
+		errtest.Must(tn.t, compiler.AddResource(e.Name, doc))
+		schemas[e.Name], err = compiler.Compile(e.Name)
+		errtest.Must(tn.t, err)
+	}
+	for _, d := range r.deliveries() {
+		body, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.body))
+		errtest.Must(tn.t, err)
+		if err := schemas[d.Type].Validate(body); err != nil {
+			tn.t.Errorf("a delivery of %s differs from the catalogue's schema: %v\n%s", d.Type, err, d.body)
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ type Delivery struct {
 type Head struct {
 	EventID       string     `json:"id"`
 	Event         string     `json:"type"`                  // the event's name
+	Version       int        `json:"version,omitempty"`     // of the event's payload, if it has not always had one version
 	CreatedAt     time.Time  `json:"timestamp"`             // the event's time
 	Incarnation   string     `json:"incarnation,omitempty"` // of the endpoint's integration: the next one of its name does not get the delivery
 	Endpoint      string     `json:"endpoint"`              // the provider name of the webhook integration

@@ -53,40 +53,41 @@ type Kind struct {
 	About   string       // when it is sent
 	Subject string       // names the schemas of what the event is about
 	Shown   reflect.Type // what an event shows of its subject
+	Former  []Former     // its versions before the newest one, the first one first
 }
 
 // Kinds lists the events. Names, Patterns and the documents follow from it. Of derives each of them from a committed change.
-func Kinds() []Kind {
+func Kinds() Table {
 	aMemory, aGoal := reflect.TypeFor[memory.Memory](), reflect.TypeFor[goal.Goal]()
 	aRun, anEntry := reflect.TypeFor[syncrun.Run](), reflect.TypeFor[timeline.Entry]()
 	anApproval, anAction, aUser := reflect.TypeFor[approval.Approval](), reflect.TypeFor[executive.ActionRecord](), reflect.TypeFor[user.User]()
 	anEndpoint, aStanding := reflect.TypeFor[EndpointStanding](), reflect.TypeFor[IntegrationStanding]()
 	advice := reflect.TypeFor[recommendation.Told]()
-	return []Kind{
-		{MemoryCreated, "a memory is new", "Memory", aMemory},
-		{MemorySynced, "a sync has ended and has stored what it found", "Sync", aRun},
-		{MemoryUpdated, "a memory has changed", "Memory", aMemory},
-		{GoalUpdated, "a goal is new or has changed", "Goal", aGoal},
-		{GoalAlignmentChanged, "a goal's alignment has got another status", "Goal", aGoal},
-		{IntegrationSyncCompleted, "a sync has ended, also without success", "Sync", aRun},
-		{TimelineEntryCreated, "the timeline has a new entry", "Timeline", anEntry},
-		{ApprovalRequested, "an action waits for a person's approval", "Approval", anApproval},
-		{ApprovalDecided, "an approval was given, rejected or withdrawn, or has expired", "Approval", anApproval},
-		{ApprovalExpiring, "an approval still waits 6 hours before it expires", "Approval", anApproval},
-		{DeliveryDead, "the last attempt of a delivery to another endpoint has failed", "DeadLetter", reflect.TypeFor[DeadLetter]()},
-		{EndpointPaused, "another endpoint gets no attempts for a while, because five in a row have failed", "Endpoint", anEndpoint},
-		{EndpointDisabled, "another endpoint was disabled, by a user or because it failed", "Endpoint", anEndpoint},
-		{EndpointRecovered, "another endpoint gets events again, after a pause or after it was disabled", "Endpoint", anEndpoint},
-		{IntegrationCertified, "an integration has passed its certification", "Integration", aStanding},
-		{IntegrationSandboxed, "an integration is back in the sandbox", "Integration", aStanding},
-		{IntegrationExpiring, "an integration's certification or credentials expire within 14 days", "Integration", aStanding},
-		{SyncFailed, "a sync has failed", "Sync", aRun},
-		{RecommendationOpened, "a recommendation is new, has come back, or its dismissal has ended; if only the time has passed, with the next change of the company", "Advice", advice},
-		{RecommendationClosed, "a recommendation's condition has ended, a user has dismissed it, or a claim has failed; if only the time has passed, with the next change of the company", "Advice", advice},
-		{ExecutiveActed, "an executive's action has taken effect", "Action", anAction},
-		{AuditRecorded, "an audit record was written; the data has the form of OCSF's API Activity", "Audit", reflect.TypeFor[AuditActivity]()},
-		{UserJoined, "a user can sign in for the first time, or again", "User", aUser},
-		{UserLeft, "a user was disabled or removed", "User", aUser},
+	return Table{
+		{Name: MemoryCreated, About: "a memory is new", Subject: "Memory", Shown: aMemory},
+		{Name: MemorySynced, About: "a sync has ended and has stored what it found", Subject: "Sync", Shown: aRun},
+		{Name: MemoryUpdated, About: "a memory has changed", Subject: "Memory", Shown: aMemory},
+		{Name: GoalUpdated, About: "a goal is new or has changed", Subject: "Goal", Shown: aGoal},
+		{Name: GoalAlignmentChanged, About: "a goal's alignment has got another status", Subject: "Goal", Shown: aGoal},
+		{Name: IntegrationSyncCompleted, About: "a sync has ended, also without success", Subject: "Sync", Shown: aRun},
+		{Name: TimelineEntryCreated, About: "the timeline has a new entry", Subject: "Timeline", Shown: anEntry},
+		{Name: ApprovalRequested, About: "an action waits for a person's approval", Subject: "Approval", Shown: anApproval},
+		{Name: ApprovalDecided, About: "an approval was given, rejected or withdrawn, or has expired", Subject: "Approval", Shown: anApproval},
+		{Name: ApprovalExpiring, About: "an approval still waits 6 hours before it expires", Subject: "Approval", Shown: anApproval},
+		{Name: DeliveryDead, About: "the last attempt of a delivery to another endpoint has failed", Subject: "DeadLetter", Shown: reflect.TypeFor[DeadLetter]()},
+		{Name: EndpointPaused, About: "another endpoint gets no attempts for a while, because five in a row have failed", Subject: "Endpoint", Shown: anEndpoint},
+		{Name: EndpointDisabled, About: "another endpoint was disabled, by a user or because it failed", Subject: "Endpoint", Shown: anEndpoint},
+		{Name: EndpointRecovered, About: "another endpoint gets events again, after a pause or after it was disabled", Subject: "Endpoint", Shown: anEndpoint},
+		{Name: IntegrationCertified, About: "an integration has passed its certification", Subject: "Integration", Shown: aStanding},
+		{Name: IntegrationSandboxed, About: "an integration is back in the sandbox", Subject: "Integration", Shown: aStanding},
+		{Name: IntegrationExpiring, About: "an integration's certification or credentials expire within 14 days", Subject: "Integration", Shown: aStanding},
+		{Name: SyncFailed, About: "a sync has failed", Subject: "Sync", Shown: aRun},
+		{Name: RecommendationOpened, About: "a recommendation is new, has come back, or its dismissal has ended; if only the time has passed, with the next change of the company", Subject: "Advice", Shown: advice},
+		{Name: RecommendationClosed, About: "a recommendation's condition has ended, a user has dismissed it, or a claim has failed; if only the time has passed, with the next change of the company", Subject: "Advice", Shown: advice},
+		{Name: ExecutiveActed, About: "an executive's action has taken effect", Subject: "Action", Shown: anAction},
+		{Name: AuditRecorded, About: "an audit record was written; the data has the form of OCSF's API Activity", Subject: "Audit", Shown: reflect.TypeFor[AuditActivity]()},
+		{Name: UserJoined, About: "a user can sign in for the first time, or again", Subject: "User", Shown: aUser},
+		{Name: UserLeft, About: "a user was disabled or removed", Subject: "User", Shown: aUser},
 	}
 }
 

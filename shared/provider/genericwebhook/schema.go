@@ -72,6 +72,13 @@ const schemaFormat = `{
       "description": "An expression that gives the body to send instead of the event, an object or a list, such as {text: .data.title}. It reads what the filter reads, and runs once for each event. An event for which it fails is held.",
       "type": "string", "minLength": 1, "maxLength": 2048
     },
+    "eventVersions": {
+      "title": "Versions of events",
+      "description": "The versions of the payloads to send, by event, such as {\"memory.created\": 1}. Without the field, a new subscription has the newest version of each event, and keeps it when the endpoint is configured again. After a new version, the former one is sent for a year; then the next one follows. get-event-type has the versions.",
+      "type": "object", "maxProperties": 50,
+      "additionalProperties": {"type": "integer", "minimum": 1, "maximum": 1000},
+      "x-certified": false, "x-widens": false
+    },
     "ordered": {
       "title": "Ordered",
       "description": "Off by default. If on, the events about one record are sent in the order of its changes. An event then waits until the one before it has arrived or was given up, and each takes about a second longer. It does not wait for an event that is held, while the endpoint is sandboxed or disabled or more than 1,000 wait: a held event comes after those that were sent meanwhile. A change of this setting applies to later events.",

@@ -31,6 +31,7 @@ type Config struct {
 	Ordered     bool              `json:"ordered,omitempty"`
 	Filter      string            `json:"filter,omitempty"`
 	Transform   string            `json:"transform,omitempty"`
+	Versions    event.Pins        `json:"eventVersions,omitempty"`
 }
 
 // Connector implements connector.Inbound.

@@ -33,7 +33,8 @@ type Endpoint struct {
 	home    home
 	rate    int // attempts a second; 0: no limit
 
-	Filter, Transform string // of its subscription; "": every event, as it is
+	Filter, Transform string     // of its subscription; "": every event, as it is
+	Versions          event.Pins // of its subscription
 
 	deleted bool        // the integration no longer exists
 	stale   atomic.Bool // the integration may have changed since it was prepared
@@ -57,6 +58,7 @@ type config struct {
 	Ordered   bool              `json:"ordered"`
 	Filter    string            `json:"filter"`
 	Transform string            `json:"transform"`
+	Versions  event.Pins        `json:"eventVersions"`
 }
 
 // Wants reports whether the endpoint gets an event of a change that was committed at a time: it subscribes to the event, has the
@@ -66,6 +68,12 @@ func (e *Endpoint) Wants(name string, at time.Time) bool {
 	existed := !e.CreatedAt.Truncate(time.Millisecond).After(at) // as exact as the time of a change
 	return existed && e.Has(integration.EventDeliver) && event.Matches(e.events, name)
 }
+
+// IsOrdered reports whether the endpoint gets the events about one record in the order of its changes.
+func (e *Endpoint) IsOrdered() bool { return e.ordered }
+
+// Selects reports whether the endpoint has a filter or a transformation.
+func (e *Endpoint) Selects() bool { return e.Filter != "" || e.Transform != "" }
 
 // Held reports whether deliveries to an incarnation of the endpoint must be held, and why: delivery.HeldDeleted if it does not exist,
 // because no other one ever gets them. The tenant recovers the others after the endpoint is certified, enabled or configured.
@@ -154,7 +162,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		}
 	}
 	e.events, e.ordered, e.rate = conf.Events, conf.Ordered, conf.RateLimit
-	e.Filter, e.Transform = conf.Filter, conf.Transform
+	e.Filter, e.Transform, e.Versions = conf.Filter, conf.Transform, conf.Versions
 	e.home = c.known.home(company, e.Provider, e.Incarnation)
 	if stored.IsDamaged() {
 		return e, nil

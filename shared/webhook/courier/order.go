@@ -90,8 +90,17 @@ func (o *order) record(key lineKey, t *Task) error {
 	return err
 }
 
-// unbroken returns nil if the line is not broken, if t is the delivery that broke it, or if another process has recorded that
-// one meanwhile.
+// skip lets a line go on without a delivery that its endpoint does not get any more.
+func (o *order) skip(t *Task) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if broken := o.broken[lineOf(t)]; broken != nil && broken.Key == t.Key {
+		delete(o.broken, lineOf(t))
+	}
+}
+
+// unbroken returns nil if the line is not broken, if t is the delivery that broke it, if another process has recorded that one
+// meanwhile, or if the endpoint does not subscribe to its event any more.
 func (o *order) unbroken(key lineKey, t *Task) error {
 	o.mu.Lock()
 	broken := o.broken[key]
@@ -99,7 +108,7 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 	if broken == nil {
 		return nil
 	}
-	if broken.Key != t.Key {
+	if broken.Key != t.Key && t.Endpoint.Wants(broken.Delivery.Event, broken.Delivery.CreatedAt) {
 		_, err := t.Company.Get(context.Background(), broken.Key, nil)
 		if errors.Is(err, store.ErrNotFound) {
 			return errLineBroken

@@ -115,6 +115,15 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 	return c.end(ctx, t, Outcome{Until: c.Now()})
 }
 
+// Skip tells that a delivery is not made after all, because its endpoint's filter leaves the event out. An earlier try to record it may have
+// stopped its line.
+func (c *Courier) Skip(t *Task) {
+	if t.Endpoint.ordered {
+		t.Delivery.Line = t.Subject
+		c.order.skip(t)
+	}
+}
+
 // meet ends a task whose delivery is in progress: otherwise it might read the record before the other attempt is stored, and make the
 // attempt a second time.
 func (c *Courier) meet(t *Task) phase {
