@@ -22,6 +22,7 @@ var journeys = []struct {
 	{"ordered", ordered},
 	{"rotate", rotate},
 	{"hold", hold},
+	{"listen", listen},
 	{"feed", feed},
 	{"github", github},
 	{"source", source},
