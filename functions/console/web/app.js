@@ -47,6 +47,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'integrations':
       if (third === 'deliveries' && fourth) return html`<${Later} part="Delivery" key=${fourth} provider=${second} id=${fourth} />`;
       return second ? html`<${Integration} key=${second} provider=${second} tab=${third} />` : html`<${Integrations} />`;
+    case 'events': return html`<${Later} part="Events" name=${second} />`;
     case 'deliveries': return html`<${Deliveries} />`;
     case 'memory': return second ? html`<${Later} part="Memory" key=${second} id=${second} />` : html`<${Later} part="Memories" />`;
     case 'goals': return second ? html`<${Later} part="Goal" key=${second} id=${second} />` : html`<${Later} part="Goals" />`;

@@ -25,6 +25,8 @@ export function placeOf(href) {
   const query = Object.fromEntries(new URLSearchParams(found[2] ?? ''));
   switch (head) {
     case 'integrations': return place(['integrations', ...(second ? [second, ...rest] : [])], query);
+    case 'event-types': return place(['events', ...(second ? [second] : [])]);
+    case 'notices': return second === 'preferences' ? '#/account' : place(['operations', 'notices'], query);
     case 'goals': return place(['goals', ...(second ? [second] : [])], query);
     case 'memory':
       if (second === 'sync') return place(['integrations', ...rest.slice(0, 1)]);

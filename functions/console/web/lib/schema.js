@@ -4,12 +4,12 @@
 /** kindOf names the control for a property. */
 function kindOf(property) {
   const type = Array.isArray(property.type) ? property.type.find((t) => t !== 'null') : property.type;
-  if (property.writeOnly) return 'secret';
+  if (property.writeOnly && type !== 'object') return 'secret';
   if (property.enum || property.oneOf) return 'choice';
   if (type === 'boolean') return 'switch';
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'array') return 'list';
-  if (type === 'object') return property.properties || property.additionalProperties?.type === 'object' ? 'json' : 'pairs';
+  if (type === 'object') return property.properties || (property.additionalProperties?.type ?? 'string') !== 'string' ? 'json' : 'pairs';
   return property.maxLength > 500 && property.format !== 'uri' ? 'text' : 'line';
 }
 
@@ -25,7 +25,7 @@ export function fieldsOf(root) {
   const fields = Object.entries(root.properties ?? {}).map(([name, property]) => {
     const items = property.items ?? {};
     return {
-      name, kind: kindOf(property), required: required.has(name), title: property.title ?? name, about: property.description ?? '',
+      name, kind: kindOf(property), secret: Boolean(property.writeOnly), required: required.has(name), title: property.title ?? name, about: property.description ?? '',
       choices: property.oneOf?.map((c) => c.const) ?? categories(property.enum ?? items.enum ?? null),
       labels: Object.fromEntries((property.oneOf ?? []).map((c) => [c.const, c.title])), fallback: property.default, format: property.format, least: property.minimum, most: property.maximum,
       suggestions: items.examples ?? null, example: (property.examples ?? [])[0] ?? exampleOf(root, name),

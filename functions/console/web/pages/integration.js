@@ -10,7 +10,7 @@ import { DeliveryList } from './deliveries.js';
 import { Later } from '../ui/later.js';
 
 const rate = (h) => (h.successRate24h === null || h.successRate24h === undefined ? '' : `${percent(h.successRate24h)} delivered in 24 hours`);
-const tabs = [['', 'Overview'], ['deliveries', 'Deliveries'], ['certification', 'Certification'], ['mapping', 'Mapping'], ['settings', 'Settings']];
+const tabs = [['', 'Overview'], ['deliveries', 'Deliveries'], ['certification', 'Certification'], ['mapping', 'Mapping'], ['filter', 'Filter'], ['settings', 'Settings']];
 
 export function Integration({ provider, tab = '' }) {
   const path = `integrations/${encodeURIComponent(provider)}`, live = useLive(path);
@@ -18,11 +18,12 @@ export function Integration({ provider, tab = '' }) {
   const sends = live.data?.permissions.includes('event.deliver'), receives = live.data?.permissions.includes('inbound.receive'), write = may('integrations:write');
   return html`<${Head} title=${provider} up=${{ href: '#/integrations', text: 'Integrations' }} about=${live.data?.url ?? named(live.data?.config)}>${tab !== 'deliveries' && html`<${Curl} path=${path} />`}<//>
     ${live.problem?.status === 404 ? html`<${Empty} title="${provider} is not configured">Connect it first. <p><a class="button primary" href=${place(['connect', provider.split('-')[0]])}>Connect ${provider.split('-')[0]}</a></p><//>` : html`<${Await} of=${live}>${(i, etag) => html`
-      <${Links} kind="tabs" label="Parts of ${provider}" of=${tabs.filter(([id]) => ({ deliveries: sends, mapping: receives, settings: write })[id] ?? true).map(([id, text]) => [place(['integrations', provider, ...(id ? [id] : [])]), text, tab === id])} />
+      <${Links} kind="tabs" label="Parts of ${provider}" of=${tabs.filter(([id]) => ({ deliveries: sends, mapping: receives, filter: sends && write, settings: write })[id] ?? true).map(([id, text]) => [place(['integrations', provider, ...(id ? [id] : [])]), text, tab === id])} />
       ${tab === '' && html`<${Overview} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}
       ${tab === 'deliveries' && html`<${DeliveryList} provider=${provider} paused=${i.paused ? [i] : []} changed=${changed} />`}
       ${tab === 'certification' && html`<${Certification} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}
       ${tab === 'mapping' && html`<${Later} part="Mapping" path=${path} />`}
+      ${tab === 'filter' && sends && write && html`<${Later} part="Filter" of=${i} etag=${etag} path=${path} changed=${changed} />`}
       ${tab === 'settings' && write && html`<${Later} part="Settings" of=${i} etag=${etag} path=${path} changed=${changed} sends=${sends} />`}`}<//>`}`;
 }
 

@@ -13,7 +13,7 @@ const few = 12;
 
 export function Integrations() {
   const list = useLive('integrations');
-  return html`<${Head} title="Integrations" about="What is connected, and what each connector may do."><${Curl} path="integrations" />
+  return html`<${Head} title="Integrations" about="What is connected, and what each connector may do."><${Curl} path="integrations" /><a class="button" href="#/events">Events</a>
       ${may('integrations:write') && html`<a class="button primary" href="#/connect">Connect</a>`}<//>
     <${Await} of=${list}>${({ items }) => (items.length === 0
       ? html`<${Empty} title="Nothing is connected yet">A webhook receives your events; a source brings in memories and goals. <p><a class="button primary" href="#/connect">Connect the first one</a></p><//>`

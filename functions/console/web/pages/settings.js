@@ -46,7 +46,7 @@ function Configuration({ of, etag, path, schema, changed }) {
 }
 
 /** unseen hides the secrets of a form from a comparison. */
-const unseen = (fields, body) => Object.fromEntries(fields.filter((f) => f.kind === 'secret' && body[f.name]).map((f) => [f.name, 'a new secret']));
+const unseen = (fields, body) => Object.fromEntries(fields.filter((f) => f.secret && body[f.name]).map((f) => [f.name, 'a new secret']));
 
 /** Credentials replaces the stored credentials, which nothing shows. */
 function Credentials({ of, etag, path, schema, changed }) {

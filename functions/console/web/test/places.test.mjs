@@ -13,7 +13,8 @@ test('an address of the API has a place, below any base path', () => {
   for (const [href, want] of [
     ['/companies/c/integrations/webhook/deliveries?state=held', '#/integrations/webhook/deliveries?state=held'],
     ['/live/companies/c/goals/g', '#/goals/g'], ['/companies/c/mission-control/health', '#/health'], ['/companies/c/memory/syncs/r', '#/syncs/r'],
-    ['/companies/c/executives/e/actions/a', '#/operations/executives/e'], ['/companies/c/nothing', null], ['https://evil.test/', null], [undefined, null],
+    ['/companies/c/executives/e/actions/a', '#/operations/executives/e'], ['/companies/c/event-types/memory.created', '#/events/memory.created'],
+    ['/companies/c/notices?state=failed', '#/operations/notices?state=failed'], ['/companies/c/notices/preferences', '#/account'], ['/companies/c/nothing', null], ['https://evil.test/', null], [undefined, null],
   ]) assert.equal(placeOf(href), want, href);
 });
 

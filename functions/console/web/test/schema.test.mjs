@@ -30,6 +30,15 @@ test('a configuration survives the form', () => {
   assert.deepEqual(bodyOf(fields, typed(fields, config)), config);
 });
 
+test('an object of numbers is typed as JSON, and a secret object as pairs', () => {
+  const both = fieldsOf({ properties: {
+    eventVersions: { type: 'object', additionalProperties: { type: 'integer' } }, secretHeaders: { type: 'object', writeOnly: true, additionalProperties: { type: 'string' } },
+  } });
+  assert.deepEqual(both.map((f) => [f.name, f.kind, f.secret]), [['eventVersions', 'json', false], ['secretHeaders', 'pairs', true]]);
+  const config = { eventVersions: { 'memory.created': 1 }, secretHeaders: { Authorization: 'Bearer a: b' } };
+  assert.deepEqual(bodyOf(both, typed(both, config)), config);
+});
+
 test('an object of objects is typed as JSON, and what is no JSON goes to the service as typed', () => {
   const [tables] = fieldsOf({ properties: { tables: { type: 'object', additionalProperties: { type: 'object' } } } });
   const config = { tables: { kinds: { P1: 'outage' } } };

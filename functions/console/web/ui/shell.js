@@ -17,7 +17,7 @@ export const sections = [
 ];
 
 const shown = () => sections.filter(([, , , scope]) => may(scope));
-const parents = { connect: 'integrations', connected: 'integrations', syncs: 'memory' };
+const parents = { connect: 'integrations', connected: 'integrations', events: 'integrations', syncs: 'memory' };
 
 /** sectionOf returns the section of a place, or the first section that the scopes allow for a place without a name. */
 export const sectionOf = (head) => (head ? sections.find(([id]) => id === (parents[head] ?? head)) : shown()[0]) ?? [];
@@ -75,7 +75,7 @@ const Display = ({ close }) => html`<${Dialog} title="Display" close=${close}><d
 function Palette({ close }) {
   const [text, setText] = useState(''), [at, setAt] = useState(0), input = useRef(null);
   const live = useLive(may('integrations:read') ? 'integrations' : null, { poll: false });
-  const all = [...shown().map(([id, name]) => [`#/${id}`, name]), ...(may('integrations:write') ? [['#/connect', 'Connect something']] : []), ['#/syncs', 'Syncs'],
+  const all = [...shown().map(([id, name]) => [`#/${id}`, name]), ...(may('integrations:write') ? [['#/connect', 'Connect something']] : []), ['#/syncs', 'Syncs'], ...(may('integrations:read') ? [['#/events', 'Events']] : []),
     ...(live.data?.items ?? []).map((i) => [`#/integrations/${encodeURIComponent(i.provider)}`, `Integration: ${i.provider}`])];
   const found = all.filter(([, name]) => name.toLowerCase().includes(text.toLowerCase())), chosen = Math.min(at, found.length - 1);
   useLayoutEffect(() => { input.current?.focus(); }, []);

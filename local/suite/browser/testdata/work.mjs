@@ -1,5 +1,5 @@
 // What founders do every day: connect what is unusual, try a mapping, find a memory, look at the deliveries of all endpoints, go back.
-import { logIn, looked, need, open, settled, visit } from './browser.mjs';
+import { everywhere, logIn, looked, need, open, settled, visit } from './browser.mjs';
 
 const { BASE, COMPANY, EMAIL, PASSWORD } = process.env;
 const { browser, page, seen } = await open({ height: 600 });
@@ -114,6 +114,62 @@ const steps = {
     });
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('webhook-third');
     await page.waitForFunction(() => document.querySelector('main table') && !document.querySelector('main table').innerText.includes('webhook-other'));
+  },
+  async events() { // the catalogue, with a schema and an example
+    await visit(page, '#/integrations');
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
+    await settled(page);
+    await everywhere(page, 'the events');
+    await main.getByRole('link', { name: 'endpoint.paused' }).click();
+    await main.getByRole('region', { name: 'Example' }).getByText('"state": "paused"').waitFor();
+    await main.getByRole('region', { name: 'JSON Schema' }).getByText('json-schema.org').waitFor();
+    await everywhere(page, 'an event');
+  },
+  async filter() { // tried, refused, and stored
+    await api('POST', 'integrations/webhook-listening', { url: 'https://listening.example.com/', events: ['endpoint.*', 'memory.created'] });
+    await visit(page, '#/integrations/webhook-listening');
+    await page.getByRole('link', { name: 'Filter', exact: true }).click();
+    const field = page.getByLabel('Filter', { exact: false }).and(page.locator('textarea'));
+    await field.fill('.type == "endpoint.paused"');
+    await page.getByLabel('Transformation', { exact: false }).fill('{text: .data.provider}');
+    await page.getByRole('button', { name: 'Try on recent events' }).click();
+    await main.getByText('1 sent, 3 left out, 0 held because it fails.').waitFor();
+    await main.getByText('What is sent').first().click();
+    await main.getByRole('region', { name: 'What is sent of endpoint.paused' }).getByText('"text": "webhook-billing"').waitFor();
+    await everywhere(page, 'the filter');
+    await field.fill('.lost');
+    await page.getByRole('button', { name: 'Store' }).click();
+    await main.getByRole('alert').getByRole('link', { name: 'Filter' }).click();
+    need('the focus', await page.evaluate(() => document.activeElement.id), 'filter');
+    await field.fill('.type == "endpoint.paused"');
+    await page.getByRole('button', { name: 'Store' }).click();
+    await main.getByText('Stored.', { exact: true }).waitFor();
+    const { config } = await api('GET', 'integrations/webhook-listening');
+    need('the stored filter', [config.filter, config.transform, config.events], ['.type == "endpoint.paused"', '{text: .data.provider}', ['endpoint.*', 'memory.created']]);
+    await api('DELETE', 'integrations/webhook-listening');
+  },
+  async notices() { // what was sent, with its text, and one's own choice
+    await api('POST', 'operations/users', { email: 'grace@example.com', role: 'member' });
+    await visit(page, '#/operations/notices');
+    await looked('the notice of the invitation', async () => {
+      await visit(page, '#/operations/usage');
+      await visit(page, '#/operations/notices');
+      return await main.getByText('The text', { exact: true }).count() > 0;
+    });
+    await main.getByText('The text', { exact: true }).first().click();
+    await main.getByRole('region', { name: 'The text of' }).first().waitFor();
+    await everywhere(page, 'the notices');
+    await visit(page, '#/account');
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByLabel('Quiet from').fill('22:00');
+    await page.getByLabel('Quiet until').fill('07:00');
+    await main.getByRole('group', { name: 'Alert' }).getByLabel('By mail').uncheck();
+    await main.getByRole('button', { name: 'Store' }).click();
+    await main.getByText('Stored.', { exact: true }).waitFor();
+    const chosen = await api('GET', 'notices/preferences');
+    need('the preferences', [chosen.timeZone, chosen.quiet, chosen.channels.alert], ['Europe/Berlin', { from: '22:00', to: '07:00' }, []]);
+    await everywhere(page, 'the account');
   },
   async words() { // a long word pushes nothing away
     const long = 'Donaudampfschifffahrtsgesellschaftskapitaen'.repeat(6);
