@@ -107,18 +107,27 @@ func (d Deps) described(k event.Kind, version int) (EventType, error) {
 }
 
 // schemas keeps the schemas of payloads, which follow from the code alone. The first request for one computes it.
-type schemas struct{ kept sync.Map }
+type schemas struct {
+	mu   sync.Mutex
+	kept map[string]json.RawMessage // by event and version
+}
 
 func (s *schemas) of(k event.Kind, version int) (json.RawMessage, error) {
 	key := fmt.Sprint(k.Name, " ", version)
-	if known, ok := s.kept.Load(key); ok {
-		return known.(json.RawMessage), nil //nolint:forcetypeassert // only the line below stores
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.kept[key]; known != nil {
+		return known, nil
 	}
 	raw, err := json.Marshal(schemaOf(k, version))
-	if err == nil {
-		s.kept.Store(key, json.RawMessage(raw))
+	if err != nil {
+		return nil, err
 	}
-	return raw, err
+	if s.kept == nil {
+		s.kept = map[string]json.RawMessage{}
+	}
+	s.kept[key] = raw
+	return raw, nil
 }
 
 // document is a schema that stands alone, with the schemas that it refers to.

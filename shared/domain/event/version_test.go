@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -112,7 +113,8 @@ func TestTable_Check(t *testing.T) {
 		{"another event", event.Pins{"goal.lost": 1}, at, "/eventVersions/goal.lost"},
 	} {
 		pointer := ""
-		if refused, ok := versions().Check(tt.pins, tt.now).(*fault.Error); ok {
+		var refused *fault.Error
+		if errors.As(versions().Check(tt.pins, tt.now), &refused) {
 			pointer = refused.Problems[0].Pointer
 		}
 		if pointer != tt.pointer {
