@@ -114,6 +114,10 @@ func Limits() []Limit {
 		{"selection-steps", "the work of a filter and a transformation for one event", mapping.MaxSteps, "steps"},
 		{"tables", "the tables of an integration's configuration as JSON", connector.MaxTables, "bytes"},
 		{"manifest", "the manifest of a connector as JSON", manifest.MaxSize, "bytes"},
+		{"manifests", "the connectors that a company describes itself", integration.MaxManifests, "connectors"},
+		{"manifests-enterprise", "the connectors that a company on the plan enterprise describes itself", integration.MaxManifestsOfEnterprise, "connectors"},
+		{"manifest-integrations", "the integrations of a connector that a company describes itself", integration.MaxOfManifest, "integrations"},
+		{"trial-pages", "the pages of a trial of a manifest", integrations.TrialPages, "pages"},
 		{"inbound-webhooks", "the signed webhooks that a company receives in a minute", inbound.MaxAMinute, "webhooks"},
 		{"actions", "the actions of an arrival", connector.MaxActions, "actions"},
 

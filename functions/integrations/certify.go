@@ -38,7 +38,7 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 	if err != nil {
 		return nil, err
 	}
-	conn, err := d.Connectors.Find(in.Provider)
+	conn, err := d.Connectors.Of(ctx, c, stored.Integration)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ type configuredOutput struct {
 }
 
 func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*configuredOutput, error) {
-	conn, err := d.Connectors.Find(in.Provider)
+	conn, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ type configuration struct {
 func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	i := integration.Integration{
 		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.At(r.now, web.RequestID(ctx)), State: integration.Sandbox, Enabled: true, Config: r.config,
-		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
+		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now, Manifest: connector.ManifestOf(r.conn),
 	}
 	secrets, created, err := r.sign(r.hide(integration.Secrets{}, &i), &i)
 	if err != nil {
@@ -204,6 +204,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
 	}
 	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed(), r.by, r.now
+	i.Manifest = connector.ManifestOf(r.conn)
 	changed, err := connector.Changed(r.conn, old.Config, r.config)
 	if err != nil {
 		return nil, err
@@ -317,6 +318,15 @@ func (r configuration) room(ctx context.Context) error {
 	if most := integration.Most(plan); err == nil && len(all) >= most {
 		err = fault.Newf(fault.Conflict, "a company on the plan %s has at most %d integrations; delete one first", plan, most)
 	}
+	same := 0
+	for _, i := range all {
+		if i.Manifest != nil && i.Kind == r.conn.Kind() {
+			same++
+		}
+	}
+	if err == nil && same >= integration.MaxOfManifest {
+		err = fault.Newf(fault.Conflict, "a manifest describes at most %d integrations; delete one first, or store the manifest as another kind", integration.MaxOfManifest)
+	}
 	return err
 }
 
@@ -328,6 +338,13 @@ func (r configuration) commit(ctx context.Context, i *integration.Integration, v
 		write = r.company.Replace(integration.Key(r.provider), integration.Entity, version, i)
 	}
 	ops = append(ops, write)
+	if i.Manifest != nil {
+		op, err := integration.DescribedBy(ctx, r.company, i.Kind, *i.Manifest)
+		if err != nil {
+			return err
+		}
+		ops = append(ops, op)
+	}
 	if len(s.Signing) > 0 || len(s.Values) > 0 || secretsVersion > 0 {
 		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
 		if err != nil {

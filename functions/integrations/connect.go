@@ -68,7 +68,7 @@ func (d Deps) connect(ctx context.Context, in *ProviderInput) (*connectOutput, e
 	if err != nil {
 		return nil, err
 	}
-	conn, err := d.Connectors.Find(in.Provider)
+	conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), stored.Integration)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (d Deps) finish(ctx context.Context, in *connectCallback) (connect.Trip, er
 	if i.Incarnation != t.Incarnation {
 		return t, fault.New(fault.NotFound, "the integration was deleted meanwhile")
 	}
-	conn, err := d.Connectors.Find(t.Provider)
+	conn, err := d.Connectors.Of(ctx, store.For(d.Store, companyID), i)
 	if err != nil {
 		return t, err
 	}

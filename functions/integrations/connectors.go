@@ -21,6 +21,9 @@ type Connector struct {
 	Credentials   json.RawMessage    `json:"credentials,omitempty" doc:"JSON Schema of the credentials; absent: it takes none"`
 	Connects      bool               `json:"connects" doc:"true: connect-integration gives access without a pasted token, because the operator of the service has registered an application with the provider"`
 	Ports         []integration.Port `json:"ports" nullable:"false" doc:"what it may do at most; the ports of an integration also depend on its configuration"`
+	Brings        []string           `json:"brings" nullable:"false" doc:"what a full sync lists completely: kinds of memories, and goals" example:"[\"issue\", \"goals\"]"`
+	Streams       []string           `json:"streams,omitempty" nullable:"false" doc:"the lists that a sync reads, from which a goal's measure can take its number; absent: the connector names none" example:"[\"invoices\"]"`
+	Own           bool               `json:"own,omitempty" doc:"true: the company has described it by a manifest of its own; get-connector shows it"`
 }
 
 // ConnectorList lists every kind of provider, by name.
@@ -31,16 +34,19 @@ type ConnectorList struct {
 // listConnectors lists what can be configured. A caller that is bound to one integration sees its kind alone.
 func (d Deps) listConnectors(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[ConnectorList], error) {
 	out, bound := ConnectorList{Items: []Connector{}}, web.CallerOf(ctx).Provider
-	for _, kind := range d.Connectors.Kinds() {
-		if bound != "" && connector.KindOf(bound) != kind {
+	all, err := d.Connectors.All(ctx, web.Tenant(ctx))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if bound != "" && connector.KindOf(bound) != c.Kind() {
 			continue
 		}
-		c, _ := d.Connectors.Lookup(kind)
 		shown, err := showConnector(c)
 		if err != nil {
 			return nil, err
 		}
-		if shown.Connects, err = d.access().Registered(ctx, kind); err != nil {
+		if shown.Connects, err = d.access().Registered(ctx, c.Kind()); err != nil {
 			return nil, fault.Wrap(fault.Unavailable, "the operator's applications cannot be read now; try again", err)
 		}
 		out.Items = append(out.Items, shown)
@@ -59,9 +65,13 @@ func showConnector(c connector.Connector) (Connector, error) {
 	}
 	shown := Connector{
 		Provider: c.Kind(), Title: schema.Title, Description: schema.Description,
-		Configuration: c.Schema(), Ports: []integration.Port{},
+		Configuration: c.Schema(), Ports: []integration.Port{}, Brings: []string{}, Own: connector.ManifestOf(c) != nil,
+	}
+	if c, ok := c.(connector.Streamed); ok {
+		shown.Streams = c.Streams()
 	}
 	for _, example := range schema.Examples {
+		shown.Brings = brings(c, example, shown.Brings)
 		for _, port := range c.Ports(example) {
 			if !slices.Contains(shown.Ports, port) {
 				shown.Ports = append(shown.Ports, port)
@@ -72,4 +82,23 @@ func showConnector(c connector.Connector) (Connector, error) {
 		shown.Credentials = c.CredentialSchema()
 	}
 	return shown, nil
+}
+
+// brings adds to a list what a full sync under a configuration lists completely.
+func brings(c connector.Connector, config json.RawMessage, list []string) []string {
+	lister, ok := c.(connector.Lister)
+	if !ok {
+		return list
+	}
+	listed := lister.Lists(config)
+	kinds := listed.Kinds
+	if listed.Goals {
+		kinds = append(slices.Clone(kinds), "goals")
+	}
+	for _, kind := range kinds {
+		if !slices.Contains(list, kind) {
+			list = append(list, kind)
+		}
+	}
+	return list
 }

@@ -80,7 +80,7 @@ func (d Deps) receiver(ctx context.Context, provider string) (receiver, error) {
 	if err != nil {
 		return receiver{}, err
 	}
-	conn, err := d.Connectors.Find(provider)
+	conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), stored.Integration)
 	if err != nil {
 		return receiver{}, err
 	}

@@ -68,6 +68,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, web.Bound(operation(http.MethodGet, "/connectors", "list-connectors", "List connectors",
 		"Every kind of provider that the company can configure: what it does, what its configuration and credentials look like, and its ports.", 200, read)), d.listConnectors)
 	d.registerList(api)
+	d.registerOwn(api)
 	d.registerEvents(api)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. A change to "+

@@ -62,8 +62,8 @@ func (b CredentialsRequest) check(now time.Time) error {
 
 // checkNames returns an error for credentials that the connector refuses, because they do not meet its schema and rules, or because
 // it uses none. No problem quotes a value.
-func (d Deps) checkNames(provider string, credentials map[string]string) error {
-	c, err := d.Connectors.Find(provider)
+func (d Deps) checkNames(ctx context.Context, provider string, credentials map[string]string) error {
+	c, err := d.Connectors.Find(ctx, web.Tenant(ctx), provider)
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,11 @@ func (d Deps) checkNames(provider string, credentials map[string]string) error {
 
 func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct{}, error) {
 	now := d.Now().UTC()
-	if err := cmp.Or(in.Body.check(now), d.checkNames(in.Provider, in.Body.Credentials)); err != nil {
+	if err := cmp.Or(in.Body.check(now), d.checkNames(ctx, in.Provider, in.Body.Credentials)); err != nil {
 		return nil, err
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
-		conn, err := d.Connectors.Find(in.Provider)
+		conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), *i)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 	given, grace := in.Body.of()
 	out := &rotateOutput{}
 	err := d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
-		value, err := d.newSecret(*i, given)
+		value, err := d.newSecret(ctx, *i, given)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 
 // newSecret returns the given secret, or an error if the connector's schema refuses it. If no secret is given, it generates
 // one in the form of Standard Webhooks.
-func (d Deps) newSecret(i integration.Integration, given string) (string, error) {
+func (d Deps) newSecret(ctx context.Context, i integration.Integration, given string) (string, error) {
 	if !i.Has(integration.EventDeliver) && !i.Has(integration.InboundReceive) {
 		return "", fault.Newf(fault.Conflict, "%s has no signing secret, because no webhooks are sent to it or received from it", i.Provider)
 	}
@@ -184,7 +184,7 @@ func (d Deps) newSecret(i integration.Integration, given string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	c, err := d.Connectors.Find(i.Provider)
+	c, err := d.Connectors.Of(ctx, web.Tenant(ctx), i)
 	if err != nil {
 		return "", err
 	}

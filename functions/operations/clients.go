@@ -219,7 +219,7 @@ func (d Deps) checkClient(ctx context.Context, c store.Company, s *client.Stored
 	}
 	problems = append(problems, s.CheckOwner(owner)...)
 	if s.Provider != "" {
-		if _, err := d.Connectors.Find(s.Provider); err != nil {
+		if _, err := d.Connectors.Find(ctx, c, s.Provider); err != nil {
 			problems = append(problems, fault.FieldError{Pointer: "/provider", Detail: "is no integration; GET /companies/{companyId}/connectors lists the kinds"})
 		}
 	}

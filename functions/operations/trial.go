@@ -53,6 +53,7 @@ type TrialResource struct {
 	Subject    string `json:"subject,omitempty" maxLength:"512" doc:"of a note"`
 	Count      int    `json:"count,omitempty" minimum:"0" maximum:"1000000" format:"int32" doc:"of a removal: the items that would be removed" example:"30"`
 	Total      int    `json:"total,omitempty" minimum:"0" maximum:"1000000" format:"int32" doc:"of a removal: the items that are stored" example:"40"`
+	Own        bool   `json:"own,omitempty" doc:"of a host: whether a manifest of the company's own leads there"`
 	Loosens    bool   `json:"loosens,omitempty" doc:"of policies: whether the replacement loosens them"`
 	Reason     string `json:"reason,omitempty" enum:"gone,failing" doc:"of an endpoint that would be disabled: it answered 410, or nothing has reached it for five days" example:"failing"`
 }
@@ -161,7 +162,7 @@ func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) 
 		Resource: timeline.Reference{Type: t.Resource.Type, ID: t.Resource.ID}, Context: facts, Payload: t.Resource,
 		Item: policy.Item{
 			Provider: t.Resource.Provider, ExternalID: t.Resource.ExternalID, Kind: t.Resource.Kind, Title: t.Resource.Title,
-			Subject: t.Resource.Subject, State: t.Resource.State, Percent: t.Resource.Percent, Count: t.Resource.Count, Total: t.Resource.Total, Priority: t.Resource.Priority,
+			Subject: t.Resource.Subject, State: t.Resource.State, Percent: t.Resource.Percent, Count: t.Resource.Count, Total: t.Resource.Total, Priority: t.Resource.Priority, Own: t.Resource.Own,
 		},
 	}, nil
 }

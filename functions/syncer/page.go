@@ -36,7 +36,7 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := s.keepTo(i.Integration); err != nil {
+	if err := s.keepTo(ctx, i.Integration); err != nil {
 		return false, err
 	}
 	if s.record.Work.Sweep != nil {
@@ -63,12 +63,11 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 }
 
 func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector.FetchedPage, error) {
-	c, _ := s.Connectors.Lookup(i.Provider)
-	source, ok := c.(connector.Source)
+	source, ok := s.conn.(connector.Source)
 	if !ok {
 		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "%s cannot be synced", i.Provider))
 	}
-	values, err := s.credentials(ctx, c, i)
+	values, err := s.credentials(ctx, source, i)
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
@@ -79,7 +78,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	s.resumed = state != nil
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
-	if missing := connector.Missing(c, i.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
+	if missing := connector.Missing(source, i.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
 		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "the credential %s is not stored; store it, then sync again", missing[0]))
 	}
 	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {

@@ -25,11 +25,12 @@ type slice struct {
 	stored  syncrun.StoredRun // as the store has it; after a failed write, record is reset to it
 	version int64
 	refusal *policy.Decision // on the host from which the page would have been fetched
-	source  string           // of the page in hand
-	resumed bool             // the page in hand was fetched with the state of the run before
-	seen    syncrun.Seen     // what the pages of a full run have shown; nil until the sweep needs it
-	missed  *missed          // what the full run before has missed; nil until a page or the sweep needs it
-	found   syncrun.Digests  // what the run has shown of that, when it has ended
+	conn    connector.Connector
+	source  string          // of the page in hand
+	resumed bool            // the page in hand was fetched with the state of the run before
+	seen    syncrun.Seen    // what the pages of a full run have shown; nil until the sweep needs it
+	missed  *missed         // what the full run before has missed; nil until a page or the sweep needs it
+	found   syncrun.Digests // what the run has shown of that, when it has ended
 }
 
 var (
@@ -322,16 +323,22 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 // keepTo binds the run to the source that its first page comes from. The checkpoint, what the pages have shown and the state
 // for the next run belong to that source. If the integration has since been pointed at another one, was deleted and configured
 // again, or has other permissions, the error ends the run: it would miss items of the new source and remove others.
-func (s *slice) keepTo(i integration.Integration) error {
-	c, ok := s.Connectors.Lookup(i.Provider)
-	if !ok {
-		return nil // the fetch says so
+func (s *slice) keepTo(ctx context.Context, i integration.Integration) (err error) {
+	s.conn, err = s.Connectors.Of(ctx, s.company, i)
+	if fault.KindOf(err) == fault.NotFound {
+		return final(err)
 	}
-	digest, err := s.Connectors.CertifiedDigest(c, i.Config)
+	if err != nil {
+		return err
+	}
+	digest, err := s.Connectors.CertifiedDigest(s.conn, i.Config)
 	if err != nil {
 		return final(err)
 	}
 	s.source = i.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + digest + narrowed(i)
+	if i.Manifest != nil {
+		s.source += " " + i.Manifest.Digest
+	}
 	if began := s.stored.Work.Source; began != "" && began != s.source {
 		return final(fault.New(fault.Conflict, "the configuration was changed while the sync was under way; request another sync"))
 	}

@@ -33,8 +33,7 @@ func (s *slice) lists(i integration.Integration) (listed connector.Listed, ok bo
 }
 
 func (s *slice) lister() (connector.Lister, bool) {
-	c, _ := s.Connectors.Lookup(s.record.Provider)
-	lister, ok := c.(connector.Lister)
+	lister, ok := s.conn.(connector.Lister)
 	return lister, ok
 }
 

@@ -24,11 +24,11 @@ func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) err
 	if err != nil {
 		return err
 	}
-	if err := checkProvider(*provider); err != nil {
-		return err
-	}
 	in := company.NewUser{Email: *email, Role: user.Role(*role), Provider: *provider, Password: secret}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
+		if err := checkProvider(ctx, store.For(st, *companyID), *provider); err != nil {
+			return err
+		}
 		_, added, err := company.AddUser(ctx, e.recording(st, "add-user"), hasher, *companyID, in, time.Now())
 		if err != nil {
 			return err
@@ -46,11 +46,11 @@ func (e Env) tellKnown(p company.Provisioned) {
 }
 
 // checkProvider refuses a name that no connector has. The integration need not be configured yet.
-func checkProvider(provider string) error {
+func checkProvider(ctx context.Context, c store.Company, provider string) error {
 	if provider == "" {
 		return nil
 	}
-	if _, err := catalog.All(outbound.New(outbound.Options{}), time.Now).Find(provider); err != nil {
+	if _, err := catalog.All(outbound.New(outbound.Options{}), time.Now).Find(ctx, c, provider); err != nil {
 		return fmt.Errorf("--provider: %w", err)
 	}
 	return nil

@@ -3,22 +3,19 @@
 package attempt
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"time"
 
 	"orgops/local/command/apiclient"
 	"orgops/shared/base/fault"
-	"orgops/shared/provider/connector"
 	"orgops/shared/provider/manifest"
-	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/rehearsal"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 )
@@ -66,15 +63,20 @@ func Run(ctx context.Context, args []string, getenv func(string) string, out io.
 	if err != nil {
 		return err
 	}
-	a := attempt{out: out, client: outbound.New(outbound.Options{AllowLoopback: true}), credentials: credentials(getenv)}
+	t := rehearsal.Trial{
+		Manifest: m, Config: json.RawMessage(*config), Credentials: credentials(getenv), Pages: *pages,
+		Client: outbound.New(outbound.Options{AllowLoopback: true}), Check: web.CheckBody, Now: time.Now,
+	}
 	if *replay != "" {
-		if a.recorded, err = load(*replay); err != nil {
+		if t.Recorded, err = load(*replay); err != nil {
 			return err
 		}
 	}
-	err = a.fetch(ctx, m, json.RawMessage(*config), *pages)
+	fetched, more, err := t.Run(ctx)
+	show(out, fetched, more, err)
+	err = explain(err, m.Kind)
 	if *record != "" {
-		err = errors.Join(err, a.save(*record))
+		err = errors.Join(err, save(*record, fetched))
 	}
 	return err
 }
@@ -85,23 +87,8 @@ func read(file string) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	problems, err := web.CheckBody(manifest.Schema(), raw)
-	if err := errors.Join(err, explain(fault.Refuse(problems), file)); err != nil {
-		return nil, err
-	}
-	m, err := manifest.Parse(raw)
-	if err != nil {
-		return nil, explain(err, file)
-	}
-	for n, s := range m.Streams {
-		if s.Mapping == nil {
-			continue
-		}
-		if _, err := mapping.Parse(s.Mapping); err != nil {
-			return nil, explain(err, fmt.Sprintf("%s, /streams/%d/mapping", file, n))
-		}
-	}
-	return m, nil
+	m, err := rehearsal.Read(raw, web.CheckBody)
+	return m, explain(err, file)
 }
 
 // explain returns an error that lists each problem with its place, or nil.
@@ -130,99 +117,26 @@ func credentials(getenv func(string) string) map[string]string {
 	return all
 }
 
-// attempt fetches by a manifest, and keeps what went over the wire.
-type attempt struct {
-	out         io.Writer
-	client      *outbound.Client // that obeys the rules about addresses
-	credentials map[string]string
-	recorded    []exchange // that take the place of the server
-	exchanges   []exchange
-}
-
-// fetch fetches pages as a full sync does, and shows them.
-func (a *attempt) fetch(ctx context.Context, m *manifest.Manifest, config json.RawMessage, pages int) error {
-	client := outbound.New(outbound.Options{AllowLoopback: true, Transport: a})
-	c := manifest.New(m.Kind, func() *manifest.Manifest { return m }, client, time.Now)
-	problems, err := web.CheckBody(c.Schema(), config)
-	if err == nil && len(problems) == 0 {
-		problems = c.CheckConfig(config)
-	}
-	if err := errors.Join(err, explain(fault.Refuse(problems), "--config")); err != nil {
-		return err
-	}
-	if missing := connector.Missing(c, config, stored(a.credentials)); len(missing) > 0 && a.recorded == nil {
-		return fmt.Errorf("the credential %s is missing; see --help", missing[0])
-	}
-	f := connector.Fetch{Config: config, Credentials: a.credentials, Full: true, Mapper: new(mapping.Cache)}
-	for range pages {
-		page, err := connector.FetchPage(ctx, c, f)
-		if err != nil {
-			return explain(err, m.Kind)
+// show prints the requests and what they brought, a line each.
+func show(out io.Writer, pages []rehearsal.Page, more bool, failed error) {
+	for _, page := range pages {
+		for _, e := range page.Exchanges {
+			fmt.Fprintf(out, "%s %s %s\n  answers %d with %d bytes\n", e.Method, e.URL, e.Body, e.Status, len(e.Answer))
 		}
-		if err := a.show(page); err != nil {
-			return err
+		for _, a := range page.Actions {
+			fmt.Fprintf(out, "  %s %s\n", a.Port, a.Draft)
 		}
-		if f.Checkpoint = page.Checkpoint; f.Checkpoint == nil {
-			fmt.Fprintln(a.out, "the list ends here")
-			return nil
+		for _, s := range page.Skipped {
+			fmt.Fprintf(out, "  left out: %s: %s\n", s.Item, s.Reason)
+		}
+		for _, w := range page.Warnings {
+			fmt.Fprintf(out, "  warning: %s\n", w)
 		}
 	}
-	fmt.Fprintf(a.out, "more follows; --pages fetches more than %d\n", pages)
-	return nil
-}
-
-// stored lists the names of credentials.
-func stored(credentials map[string]string) (names []string) {
-	for name := range credentials {
-		names = append(names, name)
+	switch {
+	case more:
+		fmt.Fprintf(out, "more follows; --pages fetches more than %d\n", len(pages))
+	case failed == nil:
+		fmt.Fprintln(out, "the list ends here")
 	}
-	return names
-}
-
-// show prints what a page brings, a line each.
-func (a *attempt) show(page connector.FetchedPage) error {
-	line := func(what string, draft any) error {
-		text, err := json.Marshal(draft)
-		fmt.Fprintf(a.out, "  %s %s\n", what, text)
-		return err
-	}
-	var all error
-	for _, m := range page.Memories {
-		all = errors.Join(all, line("memory.upsert", m))
-	}
-	for _, g := range page.Goals {
-		all = errors.Join(all, line("goal.update", g))
-	}
-	for _, n := range page.Notes {
-		all = errors.Join(all, line("timeline.note", n))
-	}
-	for _, s := range page.Skipped {
-		fmt.Fprintf(a.out, "  left out: %s: %s\n", s.Item, s.Reason)
-	}
-	for _, w := range page.Warnings {
-		fmt.Fprintf(a.out, "  warning: %s\n", w)
-	}
-	return all
-}
-
-// RoundTrip implements http.RoundTripper. It sends a request under the rules about addresses, or answers from the recording, and shows
-// and keeps it.
-func (a *attempt) RoundTrip(r *http.Request) (*http.Response, error) {
-	e, err := a.asked(r)
-	if err != nil {
-		return nil, err
-	}
-	if a.recorded != nil {
-		if e, err = answerOf(a.recorded, e); err != nil {
-			return nil, err
-		}
-	} else if err := e.send(a.client, r); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(a.out, "%s %s %s\n  answers %d with %d bytes\n", e.Method, e.URL, e.Body, e.Status, len(e.Answer))
-	a.exchanges = append(a.exchanges, a.hidden(e))
-	return &http.Response{
-		StatusCode: e.Status, Status: fmt.Sprint(e.Status), Header: e.Header.Clone(), Body: io.NopCloser(bytes.NewReader([]byte(e.Answer))),
-		ContentLength: int64(len(e.Answer)), Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}, nil
 }

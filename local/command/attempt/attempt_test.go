@@ -85,10 +85,10 @@ func TestRun_refuses(t *testing.T) {
 		"an unknown field": {strings.Replace(text, `"kind"`, `"code":1,"kind"`, 1), nil, "/code: is not a known field"},
 		"a rule":           {strings.Replace(text, `/{team}`, `/{tenant}`, 1), nil, "/streams/0/request/path: names {tenant}"},
 		"an expression":    {strings.Replace(text, `".item.id != null"`, `"env"`, 1), nil, "/rules/0/when"},
-		"no configuration": {text, nil, "--config"},
+		"no configuration": {text, nil, "/configuration"},
 		"no pages":         {text, []string{"--pages", "0"}, "--pages"},
 		"both":             {text, []string{"--record", "a", "--replay", "b"}, "not both"},
-		"a private host":   {strings.Replace(text, "api.example.com", "10.0.0.1", 1), []string{"--config", `{"team":"a"}`}, "--config: "},
+		"a private host":   {strings.Replace(text, "api.example.com", "10.0.0.1", 1), []string{"--config", `{"team":"a"}`}, "/configuration"},
 	} {
 		_, err := try(t, t.TempDir(), tt.text, tt.args...)
 		if got := errtest.Message(err); !strings.Contains(got, tt.says) {

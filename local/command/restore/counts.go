@@ -16,7 +16,7 @@ import (
 
 // counts holds what an export has of that which the API limits, and which integrations it has.
 type counts struct {
-	integrations, executives, users, founders int
+	integrations, manifests, executives, users, founders int
 
 	known map[string]bool   // the keys of integrations
 	parts map[string]string // by the key of an integration, that of an item which is stored and deleted with it
@@ -32,6 +32,9 @@ func (n *counts) take(l export.Line) error {
 		n.known[l.Key] = true
 		n.integrations++
 		return within(n.integrations, integration.MaxOfEnterprise, "integrations")
+	case integration.ManifestEntity:
+		n.manifests++
+		return within(n.manifests, integration.MaxManifestsOfEnterprise, "connectors of its own")
 	case executive.Entity:
 		n.executives++
 		return within(n.executives, executive.MaxPerCompany, "executives")

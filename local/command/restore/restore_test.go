@@ -94,6 +94,8 @@ func keyed(entity string, n int) (key, names string) {
 			return arrival.ReceiptKey(arrival.Owner{Provider: "webhook"}, sum(of), true), ""
 		}
 		return arrival.RefusedKey(arrival.Owner{Provider: "feed", Incarnation: id.Of("incarnation")}, sum(of)), ""
+	case "manifest":
+		return "MANIFEST#kind" + of, `"kind":"kind` + of + `",`
 	case "inbox":
 		return "INBOX#webhook#" + of, `"id":"` + of + `",`
 	case "noted":
@@ -424,6 +426,7 @@ func TestCompany_Limits(t *testing.T) {
 		want string
 	}{
 		"integrations":     {many("integration", "INTEGRATION#feed", "INTEGRATION#", "provider", 500), "more than 500 integrations"},
+		"manifests":        {many("manifest", "MANIFEST#kind00", "MANIFEST#", "kind", 50), "more than 50 connectors of its own"},
 		"executives":       {many("executive", "EXECUTIVE#00", "EXECUTIVE#", "id", 50), "more than 50 executives"},
 		"policies":         {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(`{"id":"a","text":"x"},`, 101), ",")+`]}`), "more than 100 policies"},
 		"texts":            {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(statement+",", 9), ",")+`]}`), "more than 65536 bytes"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -173,6 +174,24 @@ func (w *world) mapSecond() {
 	w.call(ask{method: http.MethodPut, path: second + "/mapping", body: tickets})
 }
 
+// manifest stores a connector of the company's own.
+func (w *world) manifest(kind string) ask {
+	return ask{method: http.MethodPut, path: "/connectors/" + kind, body: fmt.Sprintf(`{"kind":%q,"title":"Tickets of Example","description":"Open tickets become memories.","base":%q,
+		"streams":[{"name":"tickets","request":{"path":"/tickets"},"records":"/data","item":{"target":"memory","kind":"ticket","id":"/id","title":"/subject"}}]}`, kind, w.receiver.URL)}
+}
+
+// described stores a connector of the company's own, and an integration of its kind.
+func (w *world) described() {
+	w.call(w.manifest("tickets"))
+	w.configure("tickets", `{}`)
+}
+
+// undescribed stores a connector of the company's own, and returns the request that deletes it.
+func (w *world) undescribed() ask {
+	w.call(w.manifest("unused"))
+	return ask{method: http.MethodDelete, path: "/connectors/unused", status: http.StatusNoContent}
+}
+
 // received returns the id of an arrival that the sandbox has received.
 func (w *world) received() string {
 	w.configure("webhook-second", `{"url":"`+w.receiver.URL+`","events":["goal.*"],"signingSecret":"`+secret+`"}`)
@@ -319,7 +338,16 @@ func integrationRequests() map[string]func(*world) ask {
 		"preview-integration-mapping": post(one+"/mapping/preview", `{"payload":{"type":"memory.upsert","data":{"externalId":"42","title":"Printer on fire"}}}`),
 		"get-integration-inbox":       func(w *world) ask { return get(second + "/inbox/" + w.received())(w) },
 		"test-integration":            post(one+"/test", ""),
-		"retry-integration-delivery":  func(w *world) ask { return post(log+"/"+w.seeded.delivery+"/retry", "")(w) },
+		"put-connector":               func(w *world) ask { return w.manifest("tickets") },
+		"put-connector, changed": after((*world).described, func(w *world) ask {
+			a := w.manifest("tickets")
+			a.body = strings.Replace(a.body, "Open tickets", "Tickets", 1)
+			return a
+		}),
+		"get-connector":              after((*world).described, get("/connectors/tickets")),
+		"delete-connector":           func(w *world) ask { return w.undescribed() },
+		"test-connector":             func(w *world) ask { return post("/connectors/test", `{"manifest":`+w.manifest("tried").body+`}`)(w) },
+		"retry-integration-delivery": func(w *world) ask { return post(log+"/"+w.seeded.delivery+"/retry", "")(w) },
 		"recover-integration": func(w *world) ask {
 			return post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
 		},

@@ -76,7 +76,12 @@ func steps() []step {
 		{"resume-integration", units{gets: 2, transactions: 1, read: 2, written: 4}},
 
 		{"get-integration-recovery", units{gets: 1, queries: 1, read: 14}},
-		{"list-connectors", units{}},
+		{"list-connectors", units{queries: 1, read: 1}},
+		{"get-connector", units{gets: 1, queries: 1, read: 2}},
+		{"put-connector", units{gets: 2, queries: 1, transactions: 1, read: 3, written: 4}},
+		{"put-connector, changed", units{gets: 2, queries: 1, transactions: 1, read: 3, written: 8}},
+		{"delete-connector", units{gets: 2, queries: 1, transactions: 1, read: 3, written: 6}},
+		{"test-connector", units{gets: 1, read: 1}},
 		{"list-event-types", units{}},
 		{"get-event-type", units{}},
 		{"preview-integration-filter", units{gets: 1, queries: 1, read: 14}},

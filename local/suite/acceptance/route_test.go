@@ -66,6 +66,10 @@ S POST   ./integrations/{provider}                       integrations:write    2
   GET    ./integrations/{provider}/inbox                 integrations:read     200
   GET    ./integrations/{provider}/inbox/{inboxId}       integrations:read     200
   GET    ./connectors                                    integrations:read     200
+  GET    ./connectors/{kind}                             integrations:write    200
+  PUT    ./connectors/{kind}                             integrations:write    200
+  DELETE ./connectors/{kind}                             integrations:write    204
+  POST   ./connectors/test                               integrations:write    200
   POST   ./integrations/{provider}/filter/preview        integrations:write    200
   GET    ./event-types                                   integrations:read     200
   GET    ./event-types/{name}                            integrations:read     200

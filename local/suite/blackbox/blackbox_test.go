@@ -26,6 +26,7 @@ var journeys = []struct {
 	{"feed", feed},
 	{"github", github},
 	{"source", source},
+	{"described", described},
 	{"removal", removal},
 	{"relay", relay},
 	{"insight", insight},

@@ -126,8 +126,14 @@ func (j *journey) salaries(provider string) request {
 // synced requests a sync of the list, and waits for the end of its run.
 func (j *journey) synced(name string, body object) {
 	j.t.Helper()
+	j.syncedOf("http", name, body)
+}
+
+// syncedOf syncs an integration, and compares the run when it has ended.
+func (j *journey) syncedOf(provider, name string, body object) {
+	j.t.Helper()
 	var run struct{ ID string }
-	if a := j.peek(post(j.at("/memory/sync/http"), body)).json(&run); a.status != http.StatusAccepted {
+	if a := j.peek(post(j.at("/memory/sync/"+provider), body)).json(&run); a.status != http.StatusAccepted {
 		j.t.Fatalf("sync: %s", a)
 	}
 	j.settle(name, get(j.at("/memory/syncs/"+run.ID)), ended)

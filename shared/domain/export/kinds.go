@@ -16,7 +16,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{Entity: "approval"}, {Entity: "audit"}, {Entity: "certification"}, {Entity: "client"}, {Entity: "company"}, {Entity: "context"}, {Entity: "decision"},
 		{Entity: "delivery"}, {Entity: "executive"}, {Entity: "executive-action"}, {Entity: "goal"}, {Entity: "goal-explanation"}, {Entity: "goal-history"},
-		{Entity: "inbox"}, {Entity: "integration"}, {Entity: "mapping"}, {Entity: "memory"}, {Entity: "noted"}, {Entity: "notice-preferences"}, {Entity: "policies"}, {Entity: "receipt"},
+		{Entity: "inbox"}, {Entity: "integration"}, {Entity: "manifest"}, {Entity: "mapping"}, {Entity: "memory"}, {Entity: "noted"}, {Entity: "notice-preferences"}, {Entity: "policies"}, {Entity: "receipt"},
 		{Entity: "recommendation"}, {Entity: "recovery"}, {Entity: "sso"}, {Entity: "sync"}, {Entity: "timeline"}, {Entity: "user"},
 
 		{"client-secret", secret},

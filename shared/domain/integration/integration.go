@@ -68,6 +68,7 @@ type Integration struct {
 	Credentials    *CredentialNames `json:"credentials,omitempty"`
 	Connection     *Connection      `json:"connection,omitempty"` // nil: the credentials, if any, were stored by hand
 	Mapping        *MappingRef      `json:"mapping,omitempty"`    // nil: the provider's default mapping applies
+	Manifest       *ManifestRef     `json:"manifest,omitempty"`   // nil: a kind of the service
 	Schedule       *Schedule        `json:"schedule,omitempty"`
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
@@ -172,7 +173,7 @@ func (i Integration) Warned(timer string, now time.Time) (marked Integration, ok
 
 // The causes that put an integration back into the sandbox.
 const (
-	SandboxedByChange  = "configuration"
+	SandboxedByChange  = "configuration" // of the integration, or of the manifest that describes it
 	SandboxedByExpiry  = "expired"
 	SandboxedByFailing = "failing"
 )

@@ -86,6 +86,8 @@ type Item struct {
 
 	Loosens bool // of a replacement of the policies: whether it weakens what is enforced
 
+	Own bool // of a host: whether a manifest of the company's own leads there
+
 	Count, Total int // of a removal: the items that would be removed, and those that are stored
 }
 

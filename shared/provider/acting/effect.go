@@ -137,7 +137,7 @@ func inInput(err error) error {
 
 // integration reads a configured integration that can be used.
 func (e effector) integration(ctx context.Context, provider string) (integration.Integration, int64, error) {
-	if _, err := e.Connectors.Find(provider); err != nil {
+	if _, err := e.Connectors.Find(ctx, e.Company, provider); err != nil {
 		return integration.Integration{}, 0, err
 	}
 	i, version, err := integration.Load(ctx, e.Company, provider)

@@ -10,16 +10,17 @@ import (
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/httplist"
 	"orgops/shared/provider/linear"
+	"orgops/shared/provider/manifest"
 	"orgops/shared/provider/shelf"
 	"orgops/shared/provider/webfeed"
 	"orgops/shared/webhook/outbound"
 )
 
-// All returns every connector. The connectors call their providers through client.
+// All returns every connector, and finds those that companies describe themselves. The connectors call their providers through client.
 func All(client *outbound.Client, now func() time.Time) connector.Registry {
 	webhook := genericwebhook.New(client)
 	all := []connector.Connector{
 		webhook, github.New(client, now), httplist.New(client, now), linear.New(client, now), webfeed.New(client, now), shelf.New(webhook.Mapping()),
 	}
-	return connector.New(append(all, shelf.All(client, now)...)...)
+	return connector.New(append(all, shelf.All(client, now)...)...).With(manifest.NewOwn(client, now))
 }

@@ -43,7 +43,7 @@ type Candidate struct {
 // the source and changes nothing. The checks run concurrently. Run returns an error if the connector is unknown or ctx has
 // ended; the report holds every other result.
 func (e Examiner) Run(ctx context.Context, c Candidate) (integration.PortReport, error) {
-	conn, err := e.Connectors.Find(c.Integration.Provider)
+	conn, err := e.Connectors.Of(ctx, c.Company, c.Integration)
 	if err != nil {
 		return integration.PortReport{}, err
 	}

@@ -14,9 +14,9 @@ const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 
 func lookup(t testing.TB, provider string) connector.Connector {
 	t.Helper()
-	c, err := registry().Find(provider)
-	if err != nil {
-		t.Fatal(err)
+	c, ok := registry().Lookup(provider)
+	if !ok {
+		t.Fatalf("no connector of %s, want one", provider)
 	}
 	return c
 }

@@ -9,7 +9,9 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -20,14 +22,15 @@ func registry() connector.Registry {
 func TestRegistry_Find(t *testing.T) {
 	t.Parallel()
 	r := registry()
+	c := store.For(webtest.OpenStore(t), "a")
 	kinds := map[string]string{"webhook-billing": "webhook", "webhook-a-1": "webhook"}
 	for _, kind := range r.Kinds() {
 		kinds[kind] = kind
 	}
 	for provider, kind := range kinds {
-		c, err := r.Find(provider)
+		found, err := r.Find(t.Context(), c, provider)
 		errtest.Must(t, err)
-		if got := c.Kind(); got != kind {
+		if got := found.Kind(); got != kind {
 			t.Errorf("%s: kind = %s, want %s", provider, got, kind)
 		}
 	}
@@ -35,7 +38,7 @@ func TestRegistry_Find(t *testing.T) {
 		if _, ok := r.Lookup(provider); ok {
 			t.Errorf("%q was found, want no provider", provider)
 		}
-		_, err := r.Find(provider)
+		_, err := r.Find(t.Context(), c, provider)
 		if got := fault.KindOf(err); got != fault.NotFound {
 			t.Errorf("%q: kind = %s, want %s", provider, got, fault.NotFound)
 		}

@@ -82,11 +82,12 @@ func Missing(c Connector, config json.RawMessage, stored []string) []string {
 // Fetch holds the input for one page.
 type Fetch struct {
 	Config      json.RawMessage
-	Credentials map[string]string // what was stored by hand or, under integration.AccessToken, the bearer token of a connection
-	Checkpoint  json.RawMessage   // from the previous page of this run
-	State       json.RawMessage   // from the last successful run: validators, cursors
-	Full        bool              // ignore validators and cursors
-	Mapper      Mapper            // for a source whose items are mapped
+	Credentials map[string]string            // what was stored by hand or, under integration.AccessToken, the bearer token of a connection
+	Checkpoint  json.RawMessage              // from the previous page of this run
+	State       json.RawMessage              // from the last successful run: validators, cursors
+	Full        bool                         // ignore validators and cursors
+	Mapper      Mapper                       // for a source whose items are mapped
+	Show        func(record json.RawMessage) // is told each record of a manifest's stream; nil: nothing is shown
 }
 
 // Mapper turns the records of a source into actions, by a mapping in the language of package mapping. It keeps a mapping compiled under

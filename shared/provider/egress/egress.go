@@ -136,7 +136,7 @@ func (g Gate) question(host string, now time.Time) policy.Request {
 			Kind: i.Kind, Port: string(integration.SyncPull), Enabled: i.Enabled || g.Certifying,
 			Certified: i.IsCertified(now) || g.Certifying,
 		},
-		Item:    policy.Item{Provider: i.Provider, Title: host},
+		Item:    policy.Item{Provider: i.Provider, Title: host, Own: i.Manifest != nil},
 		Payload: host,
 	}
 	for _, port := range i.Permissions {

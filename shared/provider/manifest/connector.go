@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -19,25 +20,45 @@ type Connector struct {
 	load   func() *Manifest
 	client *outbound.Client
 	now    func() time.Time
+	own    *integration.ManifestRef // nil: the manifest is the service's
+	schema func() schemas
 }
+
+// schemas are the JSON Schemas that a manifest stands for.
+type schemas struct{ config, credentials json.RawMessage }
 
 // New makes a connector. load is called when the manifest is first needed, and must return the same one each time. The connector fetches
 // through client, and counts waits from now.
 func New(kind string, load func() *Manifest, client *outbound.Client, now func() time.Time) *Connector {
-	return &Connector{kind, load, client, now}
+	return &Connector{kind: kind, load: load, client: client, now: now, schema: sync.OnceValue(func() schemas {
+		m := load()
+		return schemas{m.configSchema(), m.credentialSchema()}
+	})}
+}
+
+// Manifest implements connector.Described.
+func (c *Connector) Manifest() *integration.ManifestRef { return c.own }
+
+// Streams lists the names of the streams, in the order in which they are read.
+func (c *Connector) Streams() []string {
+	names := []string{}
+	for _, s := range c.load().Streams {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // Kind implements connector.Connector.
 func (c *Connector) Kind() string { return c.kind }
 
 // Schema implements connector.Connector.
-func (c *Connector) Schema() json.RawMessage { return c.load().configSchema() }
+func (c *Connector) Schema() json.RawMessage { return c.schema().config }
 
 // Ports implements connector.Connector.
-func (c *Connector) Ports(json.RawMessage) []integration.Port { return c.load().ports() }
+func (c *Connector) Ports(json.RawMessage) []integration.Port { return c.load().Ports() }
 
 // CredentialSchema implements connector.Authenticated.
-func (c *Connector) CredentialSchema() json.RawMessage { return c.load().credentialSchema() }
+func (c *Connector) CredentialSchema() json.RawMessage { return c.schema().credentials }
 
 // NeededCredentials implements connector.Authenticated.
 func (c *Connector) NeededCredentials(json.RawMessage) []string {

@@ -189,8 +189,8 @@ func (d Document) words() Words {
 	}
 }
 
-// ports returns the ports that the streams need.
-func (m *Manifest) ports() []integration.Port {
+// Ports returns the ports that the streams need.
+func (m *Manifest) Ports() []integration.Port {
 	ports := []integration.Port{integration.SyncPull}
 	for _, port := range []integration.Port{integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote} {
 		if m.acts[port] {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -125,6 +126,9 @@ func (r *run) read(resp *http.Response) ([]byte, error) {
 func (r *run) begin() error {
 	if len(r.Configuration) > 0 {
 		r.values = r.valuesOf(r.Config)
+		if name := r.unfit(r.values); name != "" {
+			return fault.Wrap(fault.Conflict, fmt.Sprintf("the configuration has no %s that the manifest allows; configure the integration again", name), connector.ErrRefused)
+		}
 	}
 	if len(r.State) > 0 && !r.Full {
 		_ = json.Unmarshal(r.State, &r.last) // without it everything is fetched again
@@ -160,6 +164,18 @@ func (m *Manifest) valuesOf(config json.RawMessage) map[string]string {
 		}
 	}
 	return values
+}
+
+// unfit returns the name of a variable that the manifest needs and a configuration has not, or "". A company may have changed its manifest
+// since the configuration was checked.
+func (m *Manifest) unfit(values map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(m.Configuration)) {
+		v, value := m.Configuration[name], values[name]
+		if value == "" && !v.Optional || value != "" && len(v.Enum) > 0 && !slices.Contains(v.Enum, value) {
+			return name
+		}
+	}
+	return ""
 }
 
 // start returns the checkpoint of a stream's first page.

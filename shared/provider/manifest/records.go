@@ -104,6 +104,9 @@ func (r *run) records(ctx context.Context, document []byte, page *connector.Fetc
 
 // record adds the record with a number to a page.
 func (r *run) record(ctx context.Context, record json.RawMessage, number int, page *connector.FetchedPage) error {
+	if r.Show != nil {
+		r.Show(record)
+	}
 	name := fmt.Sprintf("object %d of the page", number)
 	if refused := connector.NotUnicode(record); refused != "" {
 		page.Refuse(name, refused)

@@ -173,6 +173,7 @@ func resource(r policy.Request) (cedar.Entity, error) {
 		attributes["loosens"] = cedar.Boolean(i.Loosens)
 		return entity("Policies", r.Resource.ID, attributes), nil
 	case policy.Host:
+		attributes["own"] = cedar.Boolean(i.Own)
 		return entity("Host", r.Resource.ID, attributes), nil
 	}
 	return cedar.Entity{}, fmt.Errorf("no policy can be about a resource of type %q", r.Resource.Type)

@@ -128,6 +128,9 @@ func (b *Both) NeededCredentials(config json.RawMessage) []string {
 // Lists implements connector.Lister.
 func (b *Both) Lists(config json.RawMessage) connector.Listed { return b.source.Lists(config) }
 
+// Streams implements connector.Streamed.
+func (b *Both) Streams() []string { return b.source.Streams() }
+
 // Fetch implements connector.Source.
 func (b *Both) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
 	return b.source.Fetch(ctx, f)

@@ -55,7 +55,7 @@ func (p Planner) Plan(ctx context.Context, r Request) (syncrun.Run, []store.Op, 
 
 // syncable returns the provider's integration if it can be synced.
 func (p Planner) syncable(ctx context.Context, provider string) (integration.Integration, int64, error) {
-	conn, err := p.Connectors.Find(provider)
+	conn, err := p.Connectors.Find(ctx, p.Company, provider)
 	if err != nil {
 		return integration.Integration{}, 0, err
 	}

@@ -31,7 +31,7 @@ func PartCounts() []int { return []int{1, 8, 64} }
 func Together() []string {
 	return []string{
 		"APPROVAL#", "CERTIFICATION#", "CLIENT#", "COMPANY", "CONTEXT", "CREDENTIAL#", "ENDED#", "EXECUTIVE#", "GATE#", "INBOUNDRATE", "INBOXES#",
-		"INTEGRATION#", "INVITATION#", "KEY", "MAPPING#", "NOTICE", "POLICIES", "RECOMMENDATION#", "REFUSALS#", "SSO", "SYNCSLOT#", "USER#",
+		"INTEGRATION#", "INVITATION#", "KEY", "MANIFEST#", "MAPPING#", "NOTICE", "POLICIES", "RECOMMENDATION#", "REFUSALS#", "SSO", "SYNCSLOT#", "USER#",
 	}
 }
 

@@ -98,7 +98,7 @@ var homes = []home{
 		"shared/webhook/standardwebhooks", "shared/webhook/courier", "shared/webhook/post", "shared/webhook/slack", // signs, verifies and sends requests: HTTP is its subject
 		"shared/provider/connector",                        // its ports carry an arrival's headers, which a signature covers
 		"shared/provider/mapping", "shared/provider/trial", // reads an arrival's headers
-		"shared/provider/webfeed", "shared/provider/manifest", // fetch
+		"shared/provider/webfeed", "shared/provider/manifest", "shared/provider/rehearsal", // fetch
 		"shared/provider/github",                                   // fetches; signs and verifies deliveries
 		"shared/provider/linear", "shared/provider/genericwebhook", // as above
 		"shared/provider/scheme", "shared/provider/shelf", // read the headers of what providers send

@@ -68,6 +68,13 @@ func (c *Client) Public() *Client {
 	return New(opts)
 }
 
+// Through returns a client under the rules of c, which sends by another transport.
+func (c *Client) Through(send http.RoundTripper) *Client {
+	other := *c
+	other.send = send
+	return &other
+}
+
 // New makes a client with its own connections.
 func New(opts Options) *Client {
 	c := &Client{opts: opts, guard: newGuard(opts)}

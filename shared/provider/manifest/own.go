@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/outbound"
+)
+
+// maxKept limits the manifests of companies that a process keeps compiled.
+const maxKept = 200
+
+// Own makes the connectors that companies describe by manifests of their own. It implements connector.Own. A manifest is compiled once,
+// whichever integrations it describes. It is safe for concurrent use.
+type Own struct {
+	client *outbound.Client
+	now    func() time.Time
+
+	mu   sync.Mutex
+	kept map[string]*Connector // by digest
+}
+
+// NewOwn makes the connectors, which fetch through client, and count waits from now.
+func NewOwn(client *outbound.Client, now func() time.Time) *Own {
+	return &Own{client: client, now: now}
+}
+
+// Find implements connector.Own.
+func (o *Own) Find(ctx context.Context, c store.Company, kind string) (connector.Described, error) {
+	stored, _, err := integration.LoadManifest(ctx, c, kind)
+	if err != nil {
+		return nil, err
+	}
+	return o.compiled(stored)
+}
+
+// Of implements connector.Own.
+func (o *Own) Of(ctx context.Context, c store.Company, i integration.Integration) (connector.Described, error) {
+	if kept := o.held(i.Manifest.Digest); kept != nil {
+		return kept, nil
+	}
+	stored, _, err := integration.LoadManifest(ctx, c, i.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if stored.Digest != i.Manifest.Digest {
+		changed := fault.Newf(fault.Unavailable, "the manifest of %s is being changed; try again", i.Kind)
+		changed.RetryAfter = time.Second
+		return nil, changed
+	}
+	return o.compiled(stored)
+}
+
+// List implements connector.Own.
+func (o *Own) List(ctx context.Context, c store.Company) ([]connector.Described, error) {
+	all, err := integration.ListManifests(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]connector.Described, len(all))
+	for n, stored := range all {
+		if list[n], err = o.compiled(stored); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (o *Own) held(digest string) *Connector {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.kept[digest]
+}
+
+// compiled returns the connector of a stored manifest. The manifest was checked when it was stored.
+func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
+	if kept := o.held(stored.Digest); kept != nil {
+		return kept, nil
+	}
+	m, err := Parse(stored.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("stored manifest of %s: %v", stored.Kind, err) //nolint:errorlint // not the caller's fault
+	}
+	made := New(stored.Kind, func() *Manifest { return m }, o.client, o.now)
+	made.own = &integration.ManifestRef{Digest: stored.Digest}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.kept == nil || len(o.kept) >= maxKept { // dropping all is rare, and needs no order of use
+		o.kept = map[string]*Connector{}
+	}
+	o.kept[stored.Digest] = made
+	return made, nil
+}
