@@ -98,10 +98,10 @@ func TestCanary(t *testing.T) {
 				counted += n
 				return n
 			}
-			if got := late(5, ""); got != 0 {
+			if got := late(20, ""); got != 0 {
 				t.Errorf("%g late readers, want none while all work", got)
 			}
-			if got, want := late(15, off) > 0, off != ""; got != want {
+			if got, want := late(25, off) > 0, off != ""; got != want {
 				t.Errorf("a reader was late: %v, want %v", got, want)
 			}
 			late(65, "")

@@ -20,11 +20,11 @@ import (
 
 // Times of the canary's deliveries.
 const (
-	echoEvery = 5 * time.Minute
+	echoEvery = 15 * time.Minute
 	echoFor   = 100 * 365 * 24 * time.Hour // how long its endpoint is certified; nobody certifies it again
 )
 
-// echoes changes a goal every five minutes. Its event goes to an endpoint of the canary, which is the service's own inbound address, over
+// echoes changes a goal every quarter of an hour. Its event goes to an endpoint of the canary, which is the service's own inbound address, over
 // HTTP and signed as any other. What arrives there changes a memory. So a delivery that fails on the way out or in is counted.
 func (t *Ticker) echoes(ctx context.Context, c store.Company, now time.Time) error {
 	endpoint, err := t.echo(ctx, c, now)

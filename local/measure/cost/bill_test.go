@@ -237,7 +237,7 @@ func TestReadStack(t *testing.T) {
 		"D": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": {"Fn::GetAtt": ["Jobs", "Arn"]}}}}}`))
 	errtest.Must(t, err)
 	want := stack{
-		alarms: 3, queues: 1, metrics: len(metric.All()) - 4, memory: map[string]float64{"ticker": 256, "auth": 1024},
+		alarms: 3, queues: 1, metrics: len(metric.All()) - 5, memory: map[string]float64{"ticker": 256, "auth": 1024},
 		traced: map[string]bool{"ticker": false, "auth": true}, sampling: sampling{2, 0.1}, reported: true,
 		windows: map[string]float64{"projector": 2},
 	}

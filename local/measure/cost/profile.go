@@ -33,6 +33,7 @@ const (
 	weekly        = 1.0 / 7 // times a day
 	hoursAMonth   = 24 * daysAMonth
 	minutesAMonth = 60 * hoursAMonth
+	quarters      = 4 * hoursAMonth
 )
 
 // The model company's day in numbers.
@@ -106,14 +107,14 @@ func day() []activity {
 // always returns what happens in a month without any company.
 func always() []activity {
 	return []activity{
-		{step: "ticker: a minute with the canary", times: minutesAMonth - fiveMinutes, function: "ticker", ms: 70},
-		{step: "ticker: a minute with the canary's delivery", times: fiveMinutes, function: "ticker", ms: 75},
-		{step: "projector: a change", times: minutesAMonth + 3*fiveMinutes, function: "projector", ms: 20}, // the minute's memory; the goal, its delivery and its memory
-		{step: "dispatcher: an event without subscribers", times: minutesAMonth + fiveMinutes, function: "dispatcher", ms: 10},
+		{step: "ticker: a minute with the canary", times: minutesAMonth - quarters, function: "ticker", ms: 70},
+		{step: "ticker: a minute with the canary's delivery", times: quarters, function: "ticker", ms: 75},
+		{step: "projector: a change", times: minutesAMonth + 3*quarters, function: "projector", ms: 20}, // the minute's memory; the goal, its delivery and its memory
+		{step: "dispatcher: an event without subscribers", times: minutesAMonth + quarters, function: "dispatcher", ms: 10},
 		{step: "dispatcher: a change given back", times: minutesAMonth, function: "dispatcher", ms: 10},
-		{step: "dispatcher: an event, delivered to an endpoint", times: fiveMinutes, function: "dispatcher", ms: 270, sent: delivered},
-		{step: "dispatcher: a recorded delivery", times: fiveMinutes, function: "dispatcher", ms: 3},
-		{step: "receive-webhook, a change", times: fiveMinutes, function: "inbound", ms: 40, request: true, open: true, sent: 1},
+		{step: "dispatcher: an event, delivered to an endpoint", times: quarters, function: "dispatcher", ms: 270, sent: delivered},
+		{step: "dispatcher: a recorded delivery", times: quarters, function: "dispatcher", ms: 3},
+		{step: "receive-webhook, a change", times: quarters, function: "inbound", ms: 40, request: true, open: true, sent: 1},
 	}
 }
 

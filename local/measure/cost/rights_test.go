@@ -55,6 +55,7 @@ var unmeasured = []struct {
 	{"a source with a schedule", "integrations", []string{"dynamodb:PutItem Main DUE#*"}},
 	{"a company's first credentials", "integrations", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
 	{"an address that already has a login", "provisioner", []string{"dynamodb:GetItem Main L#*", "dynamodb:GetItem Main C#*"}},
+	{"the secret of the canary's endpoint", "ticker", []string{"kms:Decrypt Wrapping", "kms:Encrypt Wrapping"}},
 	{"an erasure", "ticker", []string{
 		"dynamodb:DeleteItem Main L#*", "dynamodb:DeleteItem Main REGISTRY#*", "dynamodb:GetItem Main L#*", "dynamodb:GetItem Main REGISTRY#*",
 		"dynamodb:GetItem Keys C#*", "dynamodb:PutItem Keys C#*", "dynamodb:GetItem Main SYSTEM", "dynamodb:PutItem Main SYSTEM",

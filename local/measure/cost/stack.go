@@ -25,7 +25,7 @@ type stack struct {
 
 // rare lists the metrics that are recorded in trouble only. CloudWatch charges a metric for the hours in which it gets values.
 func rare() []metric.Metric {
-	return []metric.Metric{metric.InboundLimited, metric.ChangesParked, metric.CanaryLate, metric.TimersFailed}
+	return []metric.Metric{metric.InboundLimited, metric.AuthorizerFailures, metric.ChangesParked, metric.CanaryLate, metric.TimersFailed}
 }
 
 // sampling holds a rule of X-Ray: it records the first requests of each second, and a share of the others.

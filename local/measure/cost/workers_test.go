@@ -86,7 +86,7 @@ func workers() map[string]func(*world) func() {
 
 		"ticker: a minute without anything due":       func(w *world) func() { return w.ticks(0) },
 		"ticker: a minute with the canary":            func(w *world) func() { return w.canaries(time.Minute) },
-		"ticker: a minute with the canary's delivery": func(w *world) func() { return w.canaries(5 * time.Minute) },
+		"ticker: a minute with the canary's delivery": func(w *world) func() { return w.canaries(15 * time.Minute) },
 		"ticker: a minute with a due timer":           func(w *world) func() { return w.ticks(1) },
 		"ticker: a minute with a goal to review":      (*world).reviews,
 		"ticker: a minute with a weekly brief":        (*world).briefs,
