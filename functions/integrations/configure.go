@@ -332,7 +332,7 @@ func (r configuration) room(ctx context.Context) error {
 
 // commit writes the integration with the schedule that it asks for, and its secrets.
 func (r configuration) commit(ctx context.Context, i *integration.Integration, version int64, s integration.Secrets, secretsVersion int64, more ...store.Op) error {
-	ops := append(more, i.Reschedule(r.company, r.now)...)
+	ops := slices.Concat(more, i.Reschedule(r.company, r.now))
 	write := integration.Create(r.company, *i)
 	if version > 0 {
 		write = r.company.Replace(integration.Key(r.provider), integration.Entity, version, i)

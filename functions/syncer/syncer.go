@@ -82,7 +82,7 @@ func (s *Syncer) Handle(ctx context.Context, body []byte) (due time.Time, err er
 	}
 	switch {
 	case errand.Check+errand.Revoke != "":
-		return time.Time{}, s.Access.Do(ctx, store.For(s.Store, job.Company), s.Connectors.Lookup, errand)
+		return time.Time{}, s.Access.Do(ctx, store.For(s.Store, job.Company), errand)
 	case job.Run == "":
 		return time.Time{}, queue.ErrPoison
 	}

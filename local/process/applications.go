@@ -11,7 +11,7 @@ import (
 // applications reads the applications that the operator has registered with providers. Without a file there are none.
 func applications(c config.Config) (application.Static, error) {
 	if c.Applications == "" {
-		return nil, nil
+		return application.Static{}, nil
 	}
 	text, err := os.ReadFile(c.Applications)
 	if err != nil {

@@ -16,6 +16,7 @@ var browserValue = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 // that has the cookie keeps its value, so that two tabs do not disturb each other. The name begins with __Host-, so no page of another
 // host can set or read it.
 func BrowserCookie(ctx context.Context, name string, lifetime time.Duration, site http.SameSite) http.Cookie {
+	//nolint:gosec // G124 does not see that the caller gives the SameSite
 	cookie := http.Cookie{
 		Name: name, Value: SentCookie(ctx, name), Path: "/", MaxAge: int(lifetime / time.Second), Secure: true, HttpOnly: true, SameSite: site,
 	}

@@ -21,7 +21,10 @@ const root = "../../.."
 
 // startLocal starts the program as a new user does, on an empty folder.
 func startLocal(t *testing.T) *target {
-	return startProgram(t, build(t), "ORGOPS_DATA="+filepath.Join(t.TempDir(), "data"))
+	program := build(t)
+	started := startProgram(t, program, "ORGOPS_DATA="+filepath.Join(t.TempDir(), "data"))
+	started.checks = []check{{"a connected provider", func(t *testing.T, _ *world) { connected(t, program) }}}
+	return started
 }
 
 // build builds the program and returns its path.

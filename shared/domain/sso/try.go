@@ -28,7 +28,8 @@ const (
 // CodeLifetime is how long the code of a sign-in can be exchanged.
 const CodeLifetime = time.Minute
 
-var tries = roundtrip.Kind{Entity: TryEntity, Prefix: "SSOTRY#"}
+// tries returns the kind of round trip that a sign-in is.
+func tries() roundtrip.Kind { return roundtrip.Kind{Entity: TryEntity, Prefix: "SSOTRY#"} }
 
 // Try holds one sign-in from its start until the provider's answer.
 type Try struct {
@@ -58,13 +59,13 @@ func Hash(secret string) string { return roundtrip.Hash(secret) }
 
 // Begin returns the write that stores a sign-in under a secret.
 func Begin(c store.Company, secret string, t Try) store.Op {
-	return roundtrip.Begin(c, tries, secret, t)
+	return roundtrip.Begin(c, tries(), secret, t)
 }
 
 // Take removes and returns the sign-in under a secret, once. It returns fault.Unauthenticated unless the sign-in began in the browser
 // that holds the cookie.
 func Take(ctx context.Context, c store.Company, secret, cookie string, now time.Time) (Try, error) {
-	t, err := roundtrip.Take[Try](ctx, c, tries, secret, cookie, now)
+	t, err := roundtrip.Take[Try](ctx, c, tries(), secret, cookie, now)
 	if errors.Is(err, roundtrip.ErrUnknown) {
 		err = fault.New(fault.Unauthenticated, "the sign-in is unknown, was used, has expired or began in another browser; start it again")
 	}

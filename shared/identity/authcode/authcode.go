@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -167,15 +166,17 @@ func tokenOf(t *oauth2.Token, err error, former string) (Token, error) {
 	return out, nil
 }
 
-// The error codes of token endpoints: those of RFC 6749 §5.2, and those that Slack, GitHub and HubSpot have in their place.
-var (
-	grantCodes = []string{
-		"invalid_grant", "invalid_code", "code_already_used", "invalid_refresh_token", "token_revoked", "token_expired", "bad_refresh_token", "bad_verification_code",
+// kindOf returns what an error code of a token endpoint means, or nil for one that may pass. The codes are those of RFC 6749 §5.2, and
+// those that Slack and GitHub have in their place.
+func kindOf(code string) error {
+	switch code {
+	case "invalid_grant", "invalid_code", "code_already_used", "invalid_refresh_token", "token_revoked", "token_expired", "bad_refresh_token", "bad_verification_code":
+		return ErrGrant
+	case "invalid_client", "unauthorized_client", "invalid_client_id", "bad_client_secret", "incorrect_client_credentials", "redirect_uri_mismatch", "bad_redirect_uri":
+		return ErrClient
 	}
-	clientCodes = []string{
-		"invalid_client", "unauthorized_client", "invalid_client_id", "bad_client_secret", "incorrect_client_credentials", "redirect_uri_mismatch", "bad_redirect_uri",
-	}
-)
+	return nil
+}
 
 // reason returns an error of the token endpoint without the text of its answer. A provider may send back what it was sent, the secret
 // and the code among it, and the error is logged.
@@ -187,10 +188,11 @@ func reason(err error) error {
 		return err
 	case !errors.As(err, &refused):
 		return errors.New("the token endpoint's answer is not a token response")
-	case slices.Contains(grantCodes, refused.ErrorCode), strings.Contains(string(refused.Body), `"BAD_REFRESH_TOKEN"`):
+	case strings.Contains(string(refused.Body), `"BAD_REFRESH_TOKEN"`): // HubSpot's
 		return ErrGrant
-	case slices.Contains(clientCodes, refused.ErrorCode):
-		return fmt.Errorf("%w: the token endpoint answers %s", ErrClient, refused.ErrorCode)
+	}
+	if kind := kindOf(refused.ErrorCode); kind != nil {
+		return fmt.Errorf("%w: the token endpoint answers %s", kind, refused.ErrorCode)
 	}
 	return fmt.Errorf("the token endpoint answers %d", refused.Response.StatusCode)
 }

@@ -150,10 +150,10 @@ func TestServer_Refresh(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", tt.name)
 		}
-		if got, want := errors.Is(err, authcode.ErrGrant), tt.want == authcode.ErrGrant; got != want {
+		if got, want := errors.Is(err, authcode.ErrGrant), errors.Is(tt.want, authcode.ErrGrant); got != want {
 			t.Errorf("%s: error %v is a refused grant: %t, want %t", tt.name, err, got, want)
 		}
-		if got, want := errors.Is(err, authcode.ErrClient), tt.want == authcode.ErrClient; got != want {
+		if got, want := errors.Is(err, authcode.ErrClient), errors.Is(tt.want, authcode.ErrClient); got != want {
 			t.Errorf("%s: error %v is a refused client: %t, want %t", tt.name, err, got, want)
 		}
 		if said := errtest.Message(err); strings.Contains(said, "echo") {

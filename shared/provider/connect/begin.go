@@ -31,8 +31,8 @@ type Access struct {
 // TripEntity names the entity of a connection that is being made.
 const TripEntity = "connect-try"
 
-// trips are the connections that are being made.
-var trips = roundtrip.Kind{Entity: TripEntity, Prefix: "CONNECTTRY#"}
+// trips returns the kind of round trip that a connection is.
+func trips() roundtrip.Kind { return roundtrip.Kind{Entity: TripEntity, Prefix: "CONNECTTRY#"} }
 
 // Trip is a connection that is being made, from the request until the provider's answer.
 type Trip struct {
@@ -65,12 +65,12 @@ func (a Access) Begin(ctx context.Context, c store.Company, conn connector.Conne
 		t.Verifier = authcode.NewVerifier()
 		address = r.Begin(r.client(t.Redirect), state, t.Verifier)
 	}
-	return address, roundtrip.Begin(c, trips, secret, t), nil
+	return address, roundtrip.Begin(c, trips(), secret, t), nil
 }
 
 // Take returns the trip of a state, once. It returns roundtrip.ErrUnknown unless it began in the browser that holds the cookie.
 func Take(ctx context.Context, c store.Company, secret, cookie string, now time.Time) (Trip, error) {
-	return roundtrip.Take[Trip](ctx, c, trips, secret, cookie, now)
+	return roundtrip.Take[Trip](ctx, c, trips(), secret, cookie, now)
 }
 
 // Answer holds what the provider sent back through the browser.

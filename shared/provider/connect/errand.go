@@ -10,7 +10,6 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/identity/authcode"
-	"orgops/shared/provider/connector"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/queue/timerqueue"
 	"orgops/shared/storage/store"
@@ -74,15 +73,11 @@ func (a Access) revocation(ctx context.Context, c store.Company, i integration.I
 }
 
 // Do runs an errand. Its error is that of the store.
-func (a Access) Do(ctx context.Context, c store.Company, find func(provider string) (connector.Connector, bool), e Errand) error {
+func (a Access) Do(ctx context.Context, c store.Company, e Errand) error {
 	if e.Revoke != "" {
 		return a.revoke(ctx, c, e)
 	}
-	conn, ok := find(e.Check)
-	if !ok {
-		return nil
-	}
-	return a.check(ctx, c, conn, e)
+	return a.check(ctx, c, e)
 }
 
 // pauses lists the waits after attempts to revoke a token that failed. After one more the token is left to its end.
@@ -116,7 +111,7 @@ func (a Access) revoke(ctx context.Context, c store.Company, e Errand) error {
 }
 
 // check refreshes a connection that no sync has used for a day, and asks for the next check. The checks of a connection end with it.
-func (a Access) check(ctx context.Context, c store.Company, conn connector.Connector, e Errand) error {
+func (a Access) check(ctx context.Context, c store.Company, e Errand) error {
 	i, _, err := integration.Load(ctx, c, e.Check)
 	if fault.KindOf(err) == fault.NotFound || err == nil && (i.Connection == nil || i.Connection.ID != e.Connection || i.Connection.LostAt != nil) {
 		return nil

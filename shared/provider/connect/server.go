@@ -37,6 +37,7 @@ type server struct {
 	Account string `json:"account"` // the member of the token response that identifies the account, with dots between names; "": none does
 }
 
+//nolint:gochecknoglobals // read once, when a connection is first asked about
 var table = sync.OnceValue(func() map[string]server {
 	var all map[string]server
 	if err := json.Unmarshal(servers, &all); err != nil {

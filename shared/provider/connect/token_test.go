@@ -325,7 +325,7 @@ func (w *world) run() (errands int) {
 	w.t.Helper()
 	for _, e := range w.due() {
 		errands++
-		errtest.Must(w.t, w.Do(w.t.Context(), w.company, w.conns.Lookup, e))
+		errtest.Must(w.t, w.Do(w.t.Context(), w.company, e))
 	}
 	return errands
 }

@@ -80,6 +80,7 @@ func (s *Secret) Signing(ctx context.Context) (token.KeySet, error) {
 	return set, nil
 }
 
+// Text returns the current text of the secret.
 func (s *Secret) Text(ctx context.Context) ([]byte, error) {
 	return s.get(ctx, &secretsmanager.GetSecretValueInput{VersionStage: aws.String(current)})
 }
