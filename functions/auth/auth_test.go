@@ -33,7 +33,7 @@ func harness(t *testing.T) (*webtest.Harness, *clocktest.Clock) {
 	t.Helper()
 	h := webtest.New(t)
 	c := clocktest.At(later().Add(15 * time.Second))
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.Now})
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Vault: h.Vault, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.Now})
 	return h, c
 }
 
@@ -65,7 +65,7 @@ func login(h *webtest.Harness, email, password string) *webtest.Response {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	h, _ := harness(t)
+	h, clock := harness(t)
 	var got struct {
 		AccessToken string `json:"access_token"`
 		TokenType   string `json:"token_type"`
@@ -87,7 +87,7 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := token.Claims{Subject: h.A.UserID, Company: h.A.ID, Plan: "free", Role: "founder", Scopes: user.Founder.Scopes()}
+	want := token.Claims{Subject: h.A.UserID, Company: h.A.ID, Plan: "free", Role: "founder", Scopes: user.Founder.Scopes(), AuthTime: clock.Now(), Methods: []string{"pwd"}}
 	claims.ID, claims.IssuedAt, claims.Expires = "", time.Time{}, time.Time{}
 	if diff := cmp.Diff(want, claims); diff != "" {
 		t.Errorf("claims differ (-want +got):\n%s", diff)

@@ -111,7 +111,7 @@ func (d Deps) issueToClient(ctx context.Context, in *tokenInput) (*loginOutput, 
 	if claims.Resource, err = d.resource(in.Body.Resource, c.ID()); err != nil {
 		return nil, err
 	}
-	out, _, err := d.sign(ctx, claims)
+	out, err := d.sign(ctx, claims)
 	if err != nil {
 		return nil, err
 	}

@@ -133,6 +133,9 @@ func (d Deps) decide(ctx context.Context, in *decideInput) (*decideOutput, error
 
 // allowed returns the grant that a person allows.
 func (d Deps) allowed(ctx context.Context, w wanted, in ConsentRequest) (grant.Grant, error) {
+	if err := d.vouched(ctx); err != nil {
+		return grant.Grant{}, err
+	}
 	caller, now := web.CallerOf(ctx), d.Now().UTC()
 	login, err := d.holder(ctx, web.Tenant(ctx), caller.UserID)
 	if err != nil {

@@ -33,6 +33,8 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 		return nil, errExchange("the two tokens are of different companies")
 	case person.Client != "":
 		return nil, errExchange("the subject_token is not a user's own; send the token that the user got by logging in")
+	case len(person.Scopes) == 0:
+		return nil, errExchange("the user has no scopes; the company requires a second factor of them first")
 	case actor.Executive == "" || actor.Subject != actor.Executive:
 		return nil, errExchange("the actor_token is not an executive's own; send the token of a client that is bound to an executive")
 	}
@@ -51,7 +53,7 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 	if claims.Resource, err = d.resource(in.Resource, claims.Company); err != nil {
 		return nil, err
 	}
-	out, _, err := d.sign(ctx, claims)
+	out, err := d.sign(ctx, claims)
 	if err != nil {
 		return nil, err
 	}

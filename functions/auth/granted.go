@@ -42,7 +42,7 @@ func (d Deps) exchangeGrant(ctx context.Context, companyID, secret string, in To
 	}
 	refresh, g := s.NewRefresh(companyID)
 	s.Grant = g
-	out, _, err := d.sign(ctx, claims)
+	out, err := d.sign(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (d Deps) refresh(ctx context.Context, in TokenRequest) (*loginOutput, error
 	if err != nil {
 		return nil, err
 	}
-	out, _, err := d.sign(ctx, claims)
+	out, err := d.sign(ctx, claims)
 	if err != nil {
 		return nil, err
 	}

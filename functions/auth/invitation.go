@@ -36,9 +36,9 @@ func (d Deps) acceptInvitation(ctx context.Context, in *invitationInput) (*login
 	if err != nil {
 		return nil, err
 	}
-	consent := company.Consent{Password: in.Body.Password}
+	consent, by := company.Consent{Password: in.Body.Password}, proof{At: d.Now(), Methods: []string{byPassword}}
 	if in.Body.Password == "" && in.Authorization != "" {
-		if consent, err = d.present(ctx, in.Authorization); err != nil {
+		if consent, by, err = d.present(ctx, in.Authorization); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +47,7 @@ func (d Deps) acceptInvitation(ctx context.Context, in *invitationInput) (*login
 	if err != nil {
 		return nil, err
 	}
-	return d.open(ctx, login, others(account, login.CompanyID)...)
+	return d.open(ctx, by, login, others(account, login.CompanyID)...)
 }
 
 // invited names the invited user in the audit record of the request.
@@ -56,17 +56,19 @@ func (d Deps) invited(ctx context.Context, i company.Invitation) {
 	web.Affects(ctx, "operations/users/"+i.User.ID)
 }
 
-// present returns the consent of a person who is logged in: the token is a user's own, and not one of a client or an executive.
-func (d Deps) present(ctx context.Context, authorization string) (company.Consent, error) {
+// present returns the consent of a person who is logged in, and how the person logged in: the token is a user's own, and not one of a
+// client or an executive. The token of the new company lives for an hour, because the person has just taken the invitation.
+func (d Deps) present(ctx context.Context, authorization string) (company.Consent, proof, error) {
 	_, text, _ := strings.Cut(authorization, " ")
 	claims, err := web.Verified(ctx, text)
 	if err != nil {
-		return company.Consent{}, err
+		return company.Consent{}, proof{}, err
 	}
 	if claims.Client != "" {
-		return company.Consent{}, fault.New(fault.Forbidden, "only a person accepts an invitation; send the token of a user who logged in")
+		return company.Consent{}, proof{}, fault.New(fault.Forbidden, "only a person accepts an invitation; send the token of a user who logged in")
 	}
-	return company.Consent{CompanyID: claims.Company, UserID: claims.Subject}, nil
+	by := proof{At: claims.AuthTime, Methods: claims.Methods}
+	return company.Consent{CompanyID: claims.Company, UserID: claims.Subject, Strong: by.strong()}, by, nil
 }
 
 // others returns the logins of a person in other companies.

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"slices"
-	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -40,6 +39,8 @@ type session struct {
 
 	IssuedTokenType string `json:"issued_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"the kind of access_token, after a token exchange"`
 
+	EnrolmentRequired bool `json:"enrolment_required,omitempty" doc:"the company requires a second factor and the person has none: the token has no scopes. It enrols one with POST /auth/factors"`
+
 	Companies []Membership `json:"companies" nullable:"false" doc:"the companies that this e-mail address and password, or this sign-in, lead to; none for a client"`
 }
 
@@ -72,14 +73,27 @@ func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, others, ok := choose(right, in.Body.Company, found.last.CompanyID)
+	chosen, _, ok := choose(right, in.Body.Company, found.last.CompanyID)
 	if !ok {
 		return nil, errCredentials()
 	}
+	right = together(right, chosen)
 	if err := d.remember(ctx, right, chosen, in.Body.Password); err != nil {
 		return nil, err
 	}
-	return d.open(ctx, chosen, others...)
+	if len(right[0].Factors) > 0 {
+		return nil, d.challenge(ctx, right[0], chosen)
+	}
+	_, others, _ := choose(right, chosen.CompanyID, "")
+	return d.open(ctx, proof{At: d.Now(), Methods: []string{byPassword}}, chosen, others...)
+}
+
+// together returns the account of a login alone if it has a second factor, or else those without one. So no password leads past a factor.
+func together(right []company.Account, chosen user.Login) []company.Account {
+	if a, err := company.AccountOf(right, chosen.CompanyID, chosen.UserID); err == nil && len(a.Factors) > 0 {
+		return []company.Account{a}
+	}
+	return slices.DeleteFunc(slices.Clone(right), func(a company.Account) bool { return len(a.Factors) > 0 })
 }
 
 // tried returns the logins that a try with an address may be meant for.
@@ -145,21 +159,27 @@ func errCredentials() error {
 	return fault.New(fault.Unauthenticated, "the e-mail address or the password is wrong")
 }
 
-// open issues a token of a login. others are further logins of the same person.
-func (d Deps) open(ctx context.Context, login user.Login, others ...user.Login) (*loginOutput, error) {
-	return d.openUntil(ctx, time.Time{}, login, others...)
-}
-
-// openUntil issues a token that ends at a time, if there is one.
-func (d Deps) openUntil(ctx context.Context, expires time.Time, login user.Login, others ...user.Login) (*loginOutput, error) {
+// open issues a token of a login. others are further logins of the same person. Without the second factor that the company requires, the
+// token has no scopes.
+func (d Deps) open(ctx context.Context, p proof, login user.Login, others ...user.Login) (*loginOutput, error) {
 	tokenID := id.New()
-	out, c, err := d.sign(ctx, token.Claims{
-		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
-		Scopes: login.Scopes(), Generation: login.Generation, Expires: expires,
-	})
+	c, _, err := company.Get(ctx, store.For(d.Store, login.CompanyID))
 	if err != nil {
 		return nil, err
 	}
+	claims := token.Claims{
+		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
+		Scopes: login.Scopes(), Generation: login.Generation, Expires: p.Until, AuthTime: p.At, Methods: p.Methods,
+	}
+	weak := c.SecondFactor && !p.strong()
+	if weak {
+		claims.Scopes = nil
+	}
+	out, err := d.signFor(ctx, c, claims)
+	if err != nil {
+		return nil, err
+	}
+	out.EnrolmentRequired = weak
 	out.Companies = []Membership{{ID: c.ID, Name: c.Name, Role: login.Role}}
 	for _, other := range others {
 		is, _, err := company.Get(ctx, store.For(d.Store, other.CompanyID))

@@ -22,7 +22,7 @@ func (d Deps) registerReset(api huma.API) {
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "reset-password", Method: http.MethodPost, Path: "/auth/reset/{code}", Tags: []string{"auth"},
 		Summary:     "Set a new password with a code",
-		Description: "A code counts once, within 30 minutes. All tokens of the person end within five seconds, in every company. The code proves the e-mail address: all its logins have the new password. A password that is refused does not use the code up. A try counts as one of the network's 100 a minute, as a login does.",
+		Description: "A code counts once, within 30 minutes. All tokens of the person end within five seconds, in every company. The code proves the e-mail address: all its logins have the new password. A second factor stays, and the next login needs it. A password that is refused does not use the code up. A try counts as one of the network's 100 a minute, as a login does.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), d.resetPassword)
 }
@@ -64,9 +64,13 @@ func (d Deps) resetPassword(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	d.identify(ctx, reset.Account.Members[0].Login, "")
+	d.identify(ctx, reset.Accounts[0].Members[0].Login, "")
 	if err := reset.Set(ctx, web.Recorded(ctx, d.Store), d.Hasher, in.Body.Password, d.Now()); err != nil {
 		return nil, err
 	}
-	return &resetOutput{PasswordReset{Companies: len(reset.Account.Open())}}, nil
+	out := PasswordReset{}
+	for _, account := range reset.Accounts {
+		out.Companies += len(account.Open())
+	}
+	return &resetOutput{out}, nil
 }

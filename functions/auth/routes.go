@@ -11,6 +11,7 @@ import (
 
 	"orgops/shared/base/metric"
 	"orgops/shared/base/version"
+	"orgops/shared/domain/company"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/run/boot"
@@ -26,6 +27,7 @@ type Deps struct {
 	Keys    token.Keys
 	Client  *outbound.Client // reads the keys of clients' federations and the documents of third parties
 	Issuers []string         // the service's own names, which an assertion may be for
+	Vault   company.Vault    // seals the secrets of second factors
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time // nil: time.Now
 
@@ -36,7 +38,7 @@ type Deps struct {
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Store: s.Store, Hasher: password.New(), Keys: s.Keys, Client: s.Client, Issuers: s.Bases(), Metrics: s.Metrics, Now: s.Now})
+	Register(api, Deps{Store: s.Store, Hasher: password.New(), Vault: s.Vault, Keys: s.Keys, Client: s.Client, Issuers: s.Bases(), Metrics: s.Metrics, Now: s.Now})
 }
 
 // TagService is the tag of the operations about the service itself.
@@ -53,7 +55,7 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
-		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all; a network has 100 tries a minute for all addresses. An unknown address and a wrong password get the same answer, after the same time. A person may belong to several companies: the answer lists them, and company chooses.",
+		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all; a network has 100 tries a minute for all addresses. An unknown address and a wrong password get the same answer, after the same time. A person may belong to several companies: the answer lists them, and company chooses. A person with a second factor gets no token for the password, but 401 second-factor-required with a challenge, for POST /auth/challenge.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.login)
 	web.Register(api, web.Audited(web.Public(huma.Operation{
@@ -69,7 +71,7 @@ func Register(api huma.API, deps Deps) {
 			"refresh_token: gives a third party new tokens, and a new refresh token; one that was used before ends them all. " +
 			"client_credentials: gives a token of at most an hour to a client (RFC 6749 §4.4) that proves itself by a secret, in the body or by HTTP Basic, by an assertion that it signs (RFC 7523), whose aud is the issuer of the service alone, whose jti counts once and which ends within 5 minutes, or by a token of its federation. " +
 			"urn:ietf:params:oauth:grant-type:token-exchange: gives an executive a token to act for a user (RFC 8693 §4.1), with the user's token as the subject and the executive's own as the actor; it does no more than either. " +
-			"With an audience, the same grant gives a person a token of another of their companies, which ends with the subject token; the user of an identity provider has no other companies. " +
+			"With an audience, the same grant gives a person a token of another of their companies, which ends with the subject token; the user of an identity provider has no other companies. A session that began without a second factor leads to no company that requires one. " +
 			"An unknown client and a wrong secret get the same answer. The errors of a form have error and error_description (RFC 6749 §5.2). A try counts as one of the network's 100 a minute, as a login does.",
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}))), deps.issueToken)
@@ -93,6 +95,8 @@ func Register(api huma.API, deps Deps) {
 		DefaultStatus: http.StatusNoContent,
 	})), deps.signOut)
 	deps.registerReset(api)
+	deps.registerChallenge(api)
+	deps.registerFactors(api)
 	web.Register(api, web.AuditedWrites(web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{TagService},
 		Summary:     "Get the public keys that verify access tokens",

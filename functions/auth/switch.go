@@ -32,18 +32,25 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 	if at < 0 {
 		return nil, errTarget("the audience is not one of the person's other companies; send the id of one that the answer to a login lists")
 	}
-	chosen := open[at]
+	chosen, by := open[at], proof{At: claims.AuthTime, Methods: claims.Methods, Until: claims.Expires}
+	if len(account.Factors) > 0 && !by.strong() {
+		return nil, errTarget("the session began without the person's second factor; log in again with it")
+	}
 	if account.Last != chosen.CompanyID {
 		account.Last = chosen.CompanyID
 		if err := ignoreConflict(d.Store.Commit(ctx, account.Writes()...)); err != nil {
 			return nil, err
 		}
 	}
-	out, err := d.openUntil(ctx, claims.Expires, chosen, slices.Delete(open, at, at+1)...)
-	if err == nil {
-		out.Body.IssuedTokenType = accessToken
+	out, err := d.open(ctx, by, chosen, slices.Delete(open, at, at+1)...)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	if out.Body.EnrolmentRequired {
+		return nil, errTarget("the company requires a second factor, and the session began without one; set one up with POST /auth/factors, or log in to that company")
+	}
+	out.Body.IssuedTokenType = accessToken
+	return out, nil
 }
 
 // personOf returns the account of the person whose token has these claims.

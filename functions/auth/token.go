@@ -91,14 +91,19 @@ func (d Deps) resource(address, companyID string) (string, error) {
 }
 
 // sign answers a token with these claims, for a company that it reads.
-func (d Deps) sign(ctx context.Context, claims token.Claims) (session, company.Company, error) {
+func (d Deps) sign(ctx context.Context, claims token.Claims) (session, error) {
 	c, _, err := company.Get(ctx, store.For(d.Store, claims.Company))
 	if err != nil {
-		return session{}, c, err
+		return session{}, err
 	}
+	return d.signFor(ctx, c, claims)
+}
+
+// signFor answers a token with these claims, for a company that was read.
+func (d Deps) signFor(ctx context.Context, c company.Company, claims token.Claims) (session, error) {
 	signer, err := d.Keys.Signer(ctx)
 	if err != nil {
-		return session{}, c, err
+		return session{}, err
 	}
 	claims.Plan = c.Plan
 	text, err := signer.Issue(claims)
@@ -109,5 +114,5 @@ func (d Deps) sign(ctx context.Context, claims token.Claims) (session, company.C
 	return session{
 		AccessToken: text, TokenType: "Bearer", ExpiresIn: int(left.Seconds()), Scope: strings.Join(claims.Scopes, " "), CompanyID: c.ID,
 		Companies: []Membership{},
-	}, c, err
+	}, err
 }

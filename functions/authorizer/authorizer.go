@@ -116,7 +116,7 @@ func contextOf(claims token.Claims) map[string]string {
 
 // ownOperations returns the operations on the caller's own password and sessions, which are outside of a company's path.
 func ownOperations(stage string) []string {
-	return []string{stage + "/*/auth/consent", stage + "/POST/auth/password", stage + "/POST/auth/sign-out"}
+	return []string{stage + "/*/auth/consent", stage + "/*/auth/factors", stage + "/*/auth/factors/*", stage + "/POST/auth/recovery-codes", stage + "/POST/auth/password", stage + "/POST/auth/sign-out"}
 }
 
 // stageOf returns the part of a method's ARN that names the API and its stage.

@@ -100,7 +100,7 @@ func TestAuthorizer_Handle(t *testing.T) {
 		PolicyDocument: authorizer.Policy{Version: "2012-10-17", Statement: []authorizer.Statement{{
 			Action: []string{"execute-api:Invoke"}, Effect: "Allow",
 			Resource: []string{
-				stage + "/*/companies/c1", stage + "/*/companies/c1/*", stage + "/*/auth/consent", stage + "/POST/auth/password", stage + "/POST/auth/sign-out",
+				stage + "/*/companies/c1", stage + "/*/companies/c1/*", stage + "/*/auth/consent", stage + "/*/auth/factors", stage + "/*/auth/factors/*", stage + "/POST/auth/recovery-codes", stage + "/POST/auth/password", stage + "/POST/auth/sign-out",
 			},
 		}}},
 		Context: map[string]string{

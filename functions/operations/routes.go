@@ -67,6 +67,7 @@ func Register(api huma.API, d Deps) {
 	d.registerPolicies(api)
 	d.registerApprovals(api)
 	d.registerErasure(api)
+	d.registerSecondFactor(api)
 }
 
 func (d Deps) registerReliability(api huma.API) {

@@ -30,7 +30,8 @@ func needs() map[string]need {
 	return map[string]need{
 		// hashing a password needs a full processor
 		"auth": {
-			memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins}, remove: []string{data.Logins},
+			memory: 1024, sign: true, seal: true, read: []string{data.Companies, data.Logins},
+			write: []string{data.Companies, data.Logins, data.Timers}, remove: []string{data.Logins},
 		},
 		"sso": {
 			sends: true, seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},

@@ -31,6 +31,7 @@ func publicLimits() map[string]rate {
 		"POST /auth/login":                     {50, 100},
 		"POST /auth/invitation":                {50, 100},
 		"POST /auth/token":                     {50, 100},
+		"POST /auth/challenge":                 {50, 100},
 		"POST /auth/reset":                     {50, 100},
 		"POST /auth/reset/{code}":              {50, 100},
 		"POST /auth/revoke":                    {50, 100},

@@ -161,6 +161,22 @@ func Recorded(ctx context.Context, st store.Store) store.Store {
 	return recorded{st, req.trail}
 }
 
+// RecordIn returns the write of the request's record in a further company that it concerns, for the handler's commit. caller is who asked,
+// as that company knows the person.
+func RecordIn(ctx context.Context, tenant store.Company, caller Caller) []store.Op {
+	req := requestOf(ctx)
+	if req == nil || req.trail == nil {
+		return nil
+	}
+	t := req.trail
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.number++
+	return []store.Op{t.server.opts.Audit(tenant, Audit{
+		At: t.server.opts.Now(), Caller: caller, Operation: req.operation, Resource: t.resource, Outcome: "success", RequestID: req.id, Network: req.network(),
+	}, t.number)}
+}
+
 // recorded is a store that adds a record to a commit.
 type recorded struct {
 	store.Store

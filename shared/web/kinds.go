@@ -14,12 +14,14 @@ type problemKind struct {
 
 // problemKinds returns the table of all kinds. If several kinds have the same status, the document shows the first. The
 // table is an array, so that reading it for an answer allocates nothing.
-func problemKinds() [21]problemKind {
+func problemKinds() [22]problemKind {
 	return [...]problemKind{
 		{kind: fault.Malformed, status: 400, title: "Malformed request", meaning: "The request cannot be read: its body is not JSON, its path holds a broken escape, or a header has the wrong form.",
 			remedy: "Correct the form of the request that detail names.", example: "the body is not JSON"},
 		{kind: fault.Unauthenticated, status: 401, title: "Not authenticated", meaning: "The access token is missing, expired or not valid here, or the signature of a webhook was not accepted.",
 			remedy: "Log in again and send the new token as Authorization: Bearer.", example: "the access token has expired"},
+		{kind: fault.SecondFactorRequired, status: 401, title: "Second factor required", meaning: "The password is right, and the person has a second factor. No token was given.",
+			remedy: "Send the challenge with a code of the second factor to POST /auth/challenge.", example: "the password is right; send a code of the second factor too"},
 		{kind: fault.Forbidden, status: 403, title: "Forbidden", meaning: "The company does not exist, or is not the token's company.",
 			remedy: "Use the company id that the login answered.", example: "unknown company, or not the company of this token"},
 		{kind: fault.InsufficientScope, status: 403, title: "Insufficient scope", meaning: "The token's role does not allow this operation.",

@@ -20,13 +20,14 @@ import (
 // Problem holds the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, which is the path of
 // get-problem-type. The type has no base path, so a client compares it with the same text in every deployment.
 type Problem struct { //nolint:errname // the name of the thing in RFC 9457
-	Type     string             `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"The kind of problem, the same for every occurrence. GET this path for an explanation"`
-	Title    string             `json:"title" example:"Not found" doc:"A short text for the kind"`
-	Status   int                `json:"status" example:"404" doc:"The HTTP status code" format:"int32"`
-	Detail   string             `json:"detail,omitempty" doc:"What is wrong and what to do about it"`
-	Instance string             `json:"instance,omitempty" format:"uri" doc:"The id of this occurrence: the request id as a URN"`
-	Decision string             `json:"decision,omitempty" format:"uuid" doc:"The id of the policy engine's decision, if the type is /problems/denied-by-policy"`
-	Errors   []fault.FieldError `json:"errors,omitempty" nullable:"false" doc:"Everything that is wrong with the request"`
+	Type      string             `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"The kind of problem, the same for every occurrence. GET this path for an explanation"`
+	Title     string             `json:"title" example:"Not found" doc:"A short text for the kind"`
+	Status    int                `json:"status" example:"404" doc:"The HTTP status code" format:"int32"`
+	Detail    string             `json:"detail,omitempty" doc:"What is wrong and what to do about it"`
+	Instance  string             `json:"instance,omitempty" format:"uri" doc:"The id of this occurrence: the request id as a URN"`
+	Decision  string             `json:"decision,omitempty" format:"uuid" doc:"The id of the policy engine's decision, if the type is /problems/denied-by-policy"`
+	Challenge *fault.Challenge   `json:"challenge,omitempty" doc:"What the second factor is sent with, if the type is /problems/second-factor-required and the request was a login"`
+	Errors    []fault.FieldError `json:"errors,omitempty" nullable:"false" doc:"Everything that is wrong with the request"`
 
 	Code        string `json:"error,omitempty" doc:"The error code of RFC 6749 §5.2, in the answer to a form of POST /auth/token alone" example:"invalid_client"`
 	Description string `json:"error_description,omitempty" doc:"detail in ASCII, in the answer to a form of POST /auth/token alone"`
@@ -64,7 +65,7 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 	}
 	k := problemKindOf(f.Kind)
 	status := k.status
-	p := &Problem{Type: k.typeURI(), Title: k.title, Status: status, Detail: f.Detail, Decision: f.Decision, Errors: firstOfMany(f.Problems)}
+	p := &Problem{Type: k.typeURI(), Title: k.title, Status: status, Detail: f.Detail, Decision: f.Decision, Challenge: f.Challenge, Errors: firstOfMany(f.Problems)}
 	if req != nil {
 		p.Instance = "urn:uuid:" + req.id
 		if status >= http.StatusInternalServerError {

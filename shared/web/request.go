@@ -48,6 +48,9 @@ type Caller struct {
 	Role     string // "": the token names none
 	Scopes   []string
 	TokenID  string
+	AuthTime time.Time // when the person proved to be one; zero: the token does not tell
+	Methods  []string  // how the person did (RFC 8176)
+	Expires  time.Time // of the token
 
 	Client    string // the client that got the token; "": a user did
 	Executive string // the executive that acts, by itself or for the user; "": none

@@ -4,7 +4,8 @@ package main
 import (
 	"orgops/functions/auth"
 	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/lambda/group"
 )
 
-func main() { group.ServeSigning(auth.Mount, cloud.Egress) }
+func main() { group.ServeSigning(auth.Mount, kms.Add, cloud.Egress) }

@@ -55,6 +55,7 @@ func commands() []command {
 		{"user add", "--company C --email E --role R", "add a founder, member, operator or, with --provider P, an integration", addUser},
 		{"user password", "--email E", "set a new password for a user", setPassword},
 		{"user reset", "--email E", "print the code by which a person who asked for it replaces a lost password, once", resetPassword},
+		{"user factors", "--email E", "remove the second factors of a person who has lost them", removeFactors},
 		{"keys rotate", "[--revoke]", "create a new token key; the previous one still verifies, unless it is revoked", rotateKeys},
 		{"keys rewrap", "", "rewrap companies' data keys: with a new key file, or on AWS with ORGOPS_WRAPPING_KEY", rewrapKeys},
 		{"context rebuild", "--company C | --all", "compute contexts again from the records, while the service runs or stands still", rebuildContexts},

@@ -31,8 +31,8 @@ func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	run := laptop(t)
 	lines := strings.Split(strings.TrimSpace(admin.Usage("orgops")), "\n")
-	if len(lines) != 22 {
-		t.Errorf("%d commands, want 22", len(lines))
+	if len(lines) != 23 {
+		t.Errorf("%d commands, want 23", len(lines))
 	}
 	help := func(args ...string) string {
 		t.Helper()

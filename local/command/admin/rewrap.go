@@ -95,7 +95,7 @@ func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w
 		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // an error does not matter: the totals count the company too
 	}
 	var err error
-	if sum.Rewrapped, err = vault.Rewrap(ctx, e.counted(ids(ctx, st)), keys, w, failed); err != nil {
+	if sum.Rewrapped, err = vault.Rewrap(ctx, e.counted(withPersons(ctx, keys, ids(ctx, st))), keys, w, failed); err != nil {
 		return fmt.Errorf("%w: %w", errNotRewrapped, err)
 	}
 	for company, err := range ids(ctx, st) {
@@ -133,6 +133,20 @@ func (e Env) counted(companies iter.Seq2[string, error]) iter.Seq2[string, error
 			if n++; n%progressEvery == 0 {
 				e.tell("%d companies processed", n)
 			}
+		}
+	}
+}
+
+// withPersons adds the key that seals the secrets of persons, who belong to no single company, if there is one.
+func withPersons(ctx context.Context, keys vault.StoreKeys, companies iter.Seq2[string, error]) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for id, err := range companies {
+			if !yield(id, err) {
+				return
+			}
+		}
+		if _, err := keys.Get(ctx, company.PersonsKey); !errors.Is(err, vault.ErrNoKey) {
+			yield(company.PersonsKey, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"orgops/local/command/admin"
 	"orgops/local/process"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/integration"
 	"orgops/shared/run/config"
 	"orgops/shared/storage/store"
@@ -54,7 +55,7 @@ func TestRewrap(t *testing.T) {
 	}
 	e := open(true)
 	sealed := map[string][]byte{}
-	for _, id := range ids[:2] {
+	for _, id := range append(ids[:2:2], company.PersonsKey) {
 		var err error
 		if sealed[id], err = e.Vault.Seal(t.Context(), id, "l", []byte("secret")); err != nil {
 			t.Fatal(err)
@@ -102,7 +103,7 @@ func TestRewrap(t *testing.T) {
 	if err == nil {
 		t.Error("with a damaged key: no error")
 	}
-	for _, want := range []string{`"company":"` + ids[0], `{"rewrapped":1,"current":0,"without":1,"failed":1,"resealed":1}`} {
+	for _, want := range []string{`"company":"` + ids[0], `{"rewrapped":2,"current":0,"without":1,"failed":1,"resealed":1}`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("with a damaged key: output = %s, want one with %s", out, want)
 		}
@@ -124,7 +125,7 @@ func TestRewrap(t *testing.T) {
 	closed(e)
 	out, err = run("keys", "rewrap")
 	errtest.Must(t, err)
-	if want := `{"rewrapped":1,"current":1,"without":1,"failed":0,"resealed":0}` + "\n"; out != want {
+	if want := `{"rewrapped":1,"current":2,"without":1,"failed":0,"resealed":0}` + "\n"; out != want {
 		t.Errorf("a second run: output = %s, want %s", out, want)
 	}
 	if strings.Contains(key(), strings.TrimSpace(old)) {

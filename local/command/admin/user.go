@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
@@ -68,6 +69,24 @@ func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 			return err
 		}
 		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: the command exists to show the password this once
+	})
+}
+
+// removeFactors removes a person's second factors, after the operator has made sure who asks. Each company of the person has a record.
+func removeFactors(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
+	email := flags.String("email", "", "the person's e-mail address (required)")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
+		record := func(of user.Login) store.Op {
+			return audit.Write(store.For(st, of.CompanyID), audit.Commanded(operator(), "remove-factors", "operations/users/"+of.UserID, time.Now()), 1)
+		}
+		removed, err := company.RemoveFactors(ctx, st, *email, record)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(e.Out).Encode(map[string]any{"email": *email, "removed": removed})
 	})
 }
 

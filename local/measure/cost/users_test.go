@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/base32"
 	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/totp"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -32,6 +37,35 @@ func userRequests() map[string]func(*world) ask {
 		},
 		"remove-user, denied": func(w *world) ask { // as a member, whom the scope denies
 			return w.as(ask{method: http.MethodDelete, path: "/operations/users/" + w.founder, status: http.StatusForbidden})
+		},
+		"login, with a second factor": func(w *world) ask {
+			u, _ := w.armed()
+			return ask{method: http.MethodPost, path: "//auth/login", body: `{"email":"` + u.Email + `","password":"` + pass + `"}`, status: http.StatusUnauthorized}
+		},
+		"answer-challenge": func(w *world) ask {
+			u, key := w.armed()
+			var asked struct{ Challenge struct{ ID string } }
+			w.do(w.server(), ask{method: http.MethodPost, path: "//auth/login", body: `{"email":"` + u.Email + `","password":"` + pass + `"}`, status: http.StatusUnauthorized}, &asked)
+			return post("//auth/challenge", `{"challenge":"`+asked.Challenge.ID+`","code":"`+totp.At(key, w.clock.Now().Add(30*time.Second))+`"}`)(w)
+		},
+		"begin-factor": func(w *world) ask { return w.as(post("//auth/factors", `{"kind":"totp","name":"Phone"}`)(w)) },
+		"confirm-factor": func(w *world) ask {
+			a := w.as(post("//auth/factors", `{"kind":"totp"}`)(w))
+			var begun struct{ ID, Secret string }
+			w.do(w.server(), a, &begun)
+			key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(begun.Secret)
+			errtest.Must(w.t, err)
+			confirm := post("//auth/factors/"+begun.ID+"/confirm", `{"code":"`+totp.At(key, w.clock.Now())+`"}`)(w)
+			confirm.header = a.header
+			return confirm
+		},
+		"remove-factor":        func(w *world) ask { return w.proven(http.MethodDelete, "//auth/factors/") },
+		"renew-recovery-codes": func(w *world) ask { return w.proven(http.MethodPost, "//auth/recovery-codes") },
+		"put-second-factor": func(w *world) ask {
+			const path = "/operations/second-factor"
+			strong := http.Header{"Authorization": {"Bearer " + w.strong(w.founder, user.Founder)}}
+			w.do(w.server(), ask{method: http.MethodPut, path: path, body: `{"required":true}`, header: strong}, nil)
+			return ask{method: http.MethodPut, path: path, body: `{"required":false}`} // so that the later steps log in
 		},
 		"ask-reset": func(w *world) ask {
 			return ask{method: http.MethodPost, path: "//auth/reset", body: `{"email":"` + w.addUser().Email + `"}`}
@@ -63,6 +97,44 @@ func (w *world) addUser() user.User {
 	u, _, err := company.AddUser(w.t.Context(), w.table(mainTable), password.New(), w.company, w.newUser(), w.clock.Now())
 	errtest.Must(w.t, err)
 	return u
+}
+
+// armed adds a member with a second factor, and returns the factor's key.
+func (w *world) armed() (user.User, []byte) {
+	w.t.Helper()
+	u := w.addUser()
+	all, err := company.Accounts(w.t.Context(), w.table(mainTable), u.Email)
+	errtest.Must(w.t, err)
+	v := w.fresh().Vault
+	f, key, err := all[0].Enrol(w.t.Context(), v, "Phone", w.clock.Now())
+	errtest.Must(w.t, err)
+	_, _, _, err = all[0].Confirm(w.t.Context(), v, f.ID, totp.At(key, w.clock.Now()), w.clock.Now())
+	errtest.Must(w.t, err)
+	errtest.Must(w.t, w.table(mainTable).Commit(w.t.Context(), all[0].Writes()...))
+	return u, key
+}
+
+// proven sends a request about the factors of a member who has logged in with one. A path that ends with a slash leads to the factor.
+func (w *world) proven(method, path string) ask {
+	w.t.Helper()
+	u, _ := w.armed()
+	all, err := company.Accounts(w.t.Context(), w.table(mainTable), u.Email)
+	errtest.Must(w.t, err)
+	if strings.HasSuffix(path, "/") {
+		path += all[0].Factors[0].ID
+	}
+	w.know(u.ID)
+	return ask{method: method, path: path, header: http.Header{"Authorization": {"Bearer " + w.strong(u.ID, user.Member)}}}
+}
+
+// strong returns a token of a user who has logged in with a second factor.
+func (w *world) strong(userID string, role user.Role) string {
+	w.t.Helper()
+	text, err := token.NewSigner(w.tokens(), w.keys).Issue(token.Claims{
+		Subject: userID, Company: w.company, Plan: "free", Role: string(role), Scopes: role.Scopes(), AuthTime: w.clock.Now(), Methods: []string{"mfa", "otp", "pwd"},
+	})
+	errtest.Must(w.t, err)
+	return text
 }
 
 // as sends a request as another user, because the request ends the tokens of its user.

@@ -17,6 +17,12 @@ S POST   /auth/login                                     -                     2
   POST   /auth/invitation                                -                     200
   POST   /auth/reset                                     -                     202
   POST   /auth/reset/{code}                              -                     200
+  POST   /auth/challenge                                 -                     200
+  GET    /auth/factors                                   *                     200
+  POST   /auth/factors                                   *                     201
+  DELETE /auth/factors/{factorId}                        *                     204
+  POST   /auth/factors/{factorId}/confirm                *                     200
+  POST   /auth/recovery-codes                            *                     201
   POST   /auth/password                                  *                     204
   POST   /auth/sign-out                                  *                     204
   GET    /auth/sso/{companyId}/start                     -                     302
@@ -124,6 +130,8 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   GET    ./operations/sso                                operations:write      200
   PUT    ./operations/sso                                operations:write      200
   DELETE ./operations/sso                                operations:write      204
+  GET    ./operations/second-factor                      operations:read       200
+  PUT    ./operations/second-factor                      operations:write      200
   GET    ./operations/usage                              operations:read       200
   GET    ./operations/export                             operations:write,mission-control:read,intelligence:read,integrations:read,memory:read,operations:read,executives:read 200
   POST   ./operations/erasure                            operations:write      202

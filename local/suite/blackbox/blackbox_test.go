@@ -33,6 +33,7 @@ var journeys = []struct {
 	{"review", review},
 	{"replacement", replacement},
 	{"users", users},
+	{"factors", factors},
 	{"clients", clients},
 	{"executives", executives},
 	{"mcp", mcp},

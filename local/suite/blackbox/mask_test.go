@@ -38,6 +38,8 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), "<token>"},
 	{regexp.MustCompile(`\.[A-Z2-7]{26}\b`), ".<secret>"},
+	{regexp.MustCompile(`\b([A-Z2-7]{4}-){3}[A-Z2-7]{4}\b`), "<recovery code>"},
+	{regexp.MustCompile(`\b[A-Z2-7]{26}([A-Z2-7]{6})?\b`), "<secret>"},
 	{regexp.MustCompile(`orgops_[0-9A-Za-z]{36}`), "<secret>"},
 	{regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`), "<secret>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d(:|%3A)\d\d(:|%3A)\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "<time>"},

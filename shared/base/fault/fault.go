@@ -19,6 +19,7 @@ const (
 	Internal             Kind = iota // 500: masked
 	Malformed                        // 400: not JSON, a broken escape in the path, a bad header
 	Unauthenticated                  // 401: no token, or an invalid one
+	SecondFactorRequired             // 401: the password is right, and the person has a second factor
 	Forbidden                        // 403: an unknown company, or one of another tenant
 	InsufficientScope                // 403: RFC 6750
 	DeniedByPolicy                   // 403: the policy engine's verdict
@@ -41,7 +42,7 @@ const (
 
 //nolint:gochecknoglobals // Go has no constant arrays
 var names = [...]string{
-	"internal", "malformed", "unauthenticated", "forbidden", "insufficient-scope", "denied-by-policy", "plan-required", "suspended", "not-found",
+	"internal", "malformed", "unauthenticated", "second-factor-required", "forbidden", "insufficient-scope", "denied-by-policy", "plan-required", "suspended", "not-found",
 	"method-not-allowed", "conflict", "sync-running", "approval-decided", "stale", "already-exists", "too-large", "unsupported-media-type", "invalid",
 	"precondition-required", "quota-exceeded", "unavailable",
 }
@@ -67,8 +68,16 @@ type Error struct {
 	Problems   []FieldError
 	RetryAfter time.Duration // for QuotaExceeded and Unavailable; 0: not stated
 	Decision   string        // for DeniedByPolicy: id of the policy engine's decision
+	Challenge  *Challenge    // for SecondFactorRequired: what the second factor is sent with; nil: log in instead
 	Current    string        // for Stale and Exists: the entity tag of the stored version; "": nothing is stored
 	cause      error
+}
+
+// Challenge asks a person who has proved a password for a second factor. It counts once.
+type Challenge struct {
+	ID        string    `json:"id" doc:"sent with the second factor to POST /auth/challenge, once" example:"5MZ2NXQ4RBL6T3WUK7VYJ2CDPE"`
+	Factors   []string  `json:"factors" nullable:"false" doc:"the kinds of second factors that the person has: totp, recovery-code" example:"[\"totp\",\"recovery-code\"]"`
+	ExpiresAt time.Time `json:"expiresAt" doc:"when the challenge counts no more"`
 }
 
 // Error returns a text for logs. It contains the private cause.

@@ -137,9 +137,10 @@ func (a Account) Open() []user.Login {
 // Stored reports whether the account is stored as such, and not as a login of an earlier release.
 func (a Account) Stored() bool { return a.version > 0 }
 
-// Absorb takes over another account of the address, as far as the person may belong to its companies.
+// Absorb takes over another account of the address, as far as the person may belong to its companies. An account with a second factor
+// stays apart: no other factor, and no lack of one, may lead to its companies.
 func (a *Account) Absorb(other Account) {
-	if len(a.Members)+len(other.Members) > user.MaxMemberships {
+	if len(other.Factors) > 0 || len(a.Members)+len(other.Members) > user.MaxMemberships {
 		return
 	}
 	a.Companies = append(a.Companies, other.Companies...)
@@ -149,14 +150,46 @@ func (a *Account) Absorb(other Account) {
 	}
 }
 
-// Whole returns the only account of an address that has been proven: that of all its logins. all has at least one.
-func Whole(all []Account) Account {
-	a := all[0]
-	for _, other := range all[1:] {
-		a.Absorb(other)
+// Whole returns the accounts of an address that has been proven: the proven one, which takes over the others, and those that stay apart
+// because of their second factors. all has at least one. As one person may, they have MaxMemberships companies together at most.
+func Whole(all []Account) []Account {
+	first := 0
+	if at := slices.IndexFunc(all, func(a Account) bool { return len(a.Factors) == 0 }); !all[0].Proven && at > 0 {
+		first = at // otherwise the factor of an unproven person would lock the others out
 	}
-	a.Proven = true
-	return a
+	whole := []Account{all[first]}
+	whole[0].Proven = true
+	members := len(whole[0].Members)
+	for n, other := range all {
+		if n == first || members+len(other.Members) > user.MaxMemberships {
+			continue
+		}
+		members += len(other.Members)
+		if len(other.Factors) > 0 {
+			whole = append(whole, other)
+			continue
+		}
+		whole[0].Absorb(other)
+	}
+	return whole
+}
+
+// replaced returns the writes that give accounts of an address a new password, and end all tokens of their persons. all has every account
+// of the address.
+func replaced(ctx context.Context, st store.Store, hasher *password.Hasher, pass string, accounts, all []Account, now time.Time) (ops []store.Op, err error) {
+	if err := accounts[0].SetPassword(ctx, hasher, pass, all); err != nil {
+		return nil, err
+	}
+	for n := range accounts {
+		a := &accounts[n]
+		a.PasswordHash = accounts[0].PasswordHash
+		ends, err := a.End(ctx, st, now)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(append(ops, a.Writes()...), ends...)
+	}
+	return ops, nil
 }
 
 // End ends all tokens of the person, in every company. The writes of the account store the ends of the logins.

@@ -37,6 +37,8 @@ type Company struct {
 	Awaited   []Awaited `json:"awaited,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 
+	SecondFactor bool `json:"secondFactor,omitempty"` // its users need a second factor
+
 	Suspended *Suspension `json:"suspended,omitempty"` // nil: it is not suspended
 	Erasing   *time.Time  `json:"erasing,omitempty"`   // since when the company is being erased
 }

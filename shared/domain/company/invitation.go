@@ -135,6 +135,7 @@ func (i Invitation) Company() store.Company { return i.company }
 type Consent struct {
 	Password          string
 	CompanyID, UserID string
+	Strong            bool // the user logged in with a second factor
 }
 
 // Accept makes the invited user one who logs in, and returns the account of the person with the login in the company. all has the accounts
@@ -176,8 +177,11 @@ func (i Invitation) Accept(ctx context.Context, st store.Store, hasher *password
 func (i Invitation) accepts(ctx context.Context, hasher *password.Hasher, all []Account, consent Consent) (Account, error) {
 	if consent.UserID != "" {
 		account, err := AccountOf(all, consent.CompanyID, consent.UserID)
-		if fault.KindOf(err) == fault.NotFound {
+		switch {
+		case fault.KindOf(err) == fault.NotFound:
 			return account, fault.New(fault.Forbidden, "the invitation is for another e-mail address than the one that you are logged in with; log out, or log in with the other")
+		case err == nil && len(account.Factors) > 0 && !consent.Strong:
+			return account, fault.New(fault.SecondFactorRequired, "you have logged in without your second factor; log in again with it, then accept")
 		}
 		return account, err
 	}
@@ -187,6 +191,8 @@ func (i Invitation) accepts(ctx context.Context, hasher *password.Hasher, all []
 			return Account{}, err
 		}
 		switch {
+		case len(right) > 0 && len(right[0].Factors) > 0:
+			return Account{}, fault.New(fault.SecondFactorRequired, "the password is right; log in with your second factor, then accept with the token of that session instead of the password")
 		case len(right) > 0:
 			return right[0], nil
 		case all[0].Proven:

@@ -51,7 +51,7 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 }
 
 // SetPassword replaces the password of the person with an e-mail address, for the operator of the service, who so proves the address:
-// the person has all its logins from then on. All tokens of the person end. If pass is empty, SetPassword generates a password and returns it.
+// the password leads to all its logins from then on. All tokens of the person end, and second factors stay. If pass is empty, SetPassword generates a password and returns it.
 func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string, now time.Time) (Provisioned, error) {
 	made := ""
 	if pass == "" {
@@ -68,12 +68,13 @@ func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, e
 	if len(all) == 0 {
 		return Provisioned{}, fault.New(fault.NotFound, noUser)
 	}
-	account := Whole(all)
-	if err := account.SetPassword(ctx, hasher, pass, all); err != nil {
+	accounts := Whole(all)
+	ops, err := replaced(ctx, st, hasher, pass, accounts, all, now)
+	if err != nil {
 		return Provisioned{}, err
 	}
-	first := account.Members[0]
-	return Provisioned{CompanyID: first.CompanyID, UserID: first.UserID, Email: email, Password: made}, account.renew(ctx, st, now)
+	first := accounts[0].Members[0]
+	return Provisioned{CompanyID: first.CompanyID, UserID: first.UserID, Email: email, Password: made}, store.Fault(st.Commit(ctx, ops...), noUser)
 }
 
 // GetUser returns one user and the version of its item.

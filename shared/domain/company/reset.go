@@ -78,7 +78,7 @@ func NewResetCode(ctx context.Context, st store.Store, email string, now time.Ti
 
 // OpenedReset holds a reset whose code is right.
 type OpenedReset struct {
-	Account  Account
+	Accounts []Account
 	all      []Account
 	words    []string
 	consumes []store.Op
@@ -123,28 +123,24 @@ func OpenReset(ctx context.Context, st store.Store, code string, now time.Time) 
 	if len(out.consumes) < 2 || len(out.all) == 0 {
 		return OpenedReset{}, errReset()
 	}
-	out.Account = Whole(out.all)
-	first := out.Account.Members[0]
+	out.Accounts = Whole(out.all)
+	first := out.Accounts[0].Members[0]
 	u, _, err := GetUser(ctx, store.For(st, first.CompanyID), first.UserID)
 	out.words = user.Words(u.Email, u.Name)
 	return out, err
 }
 
 // Set sets the new password, ends all tokens of the person and uses the code up, in one commit. The code proves the address, so
-// the person has all its logins from then on.
+// the password leads to all its logins from then on. Second factors stay.
 func (r OpenedReset) Set(ctx context.Context, st store.Store, hasher *password.Hasher, pass string, now time.Time) error {
 	if err := fault.Refuse(password.Check(pass, "/password", r.words...)); err != nil {
 		return err
 	}
-	account := r.Account
-	if err := account.SetPassword(ctx, hasher, pass, r.all); err != nil {
-		return err
-	}
-	ends, err := account.End(ctx, st, now)
+	ops, err := replaced(ctx, st, hasher, pass, r.Accounts, r.all, now)
 	if err != nil {
 		return err
 	}
-	err = st.Commit(ctx, append(append(account.Writes(), ends...), r.consumes...)...)
+	err = st.Commit(ctx, append(ops, r.consumes...)...)
 	if errors.Is(err, store.ErrConflict) {
 		return fault.Wrap(fault.Conflict, "the code was used, or the login was changed, at the same time; try again", err)
 	}

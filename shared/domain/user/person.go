@@ -1,6 +1,9 @@
 package user
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // PersonEntity names the entity of a person. ProvenKey is the key of the proven person of an e-mail address, in the partition of the
 // address, and PersonPrefix begins those of the others.
@@ -22,6 +25,34 @@ type Person struct {
 	Proven       bool     `json:"proven,omitempty"`
 	Companies    []string `json:"companies"`      // the ids of those that the person belongs to; a person without any is removed
 	Last         string   `json:"last,omitempty"` // the company that was used last
+
+	Factors   []Factor `json:"factors,omitempty"`
+	Enrolling *Factor  `json:"enrolling,omitempty"` // waits for its first code
+	Recovery  []string `json:"recovery,omitempty"`  // digests of the recovery codes that are left
+	Wrong     *Wrong   `json:"wrong,omitempty"`     // nil: no wrong code since the last right one
+}
+
+// Factor is a second factor of a person.
+type Factor struct {
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"` // FactorTOTP
+	Name      string    `json:"name,omitempty"`
+	Secret    []byte    `json:"secret,omitempty"` // of FactorTOTP, sealed
+	Step      int64     `json:"step,omitempty"`   // of FactorTOTP: the last one whose code was used
+	CreatedAt time.Time `json:"createdAt"`
+	UsedAt    time.Time `json:"usedAt,omitzero"`
+}
+
+// The kinds of factors. RecoveryCode is none that is enrolled: each person with a factor has such codes.
+const (
+	FactorTOTP   = "totp"
+	RecoveryCode = "recovery-code"
+)
+
+// Wrong counts the wrong codes of a person since a time.
+type Wrong struct {
+	Count int       `json:"count"`
+	Since time.Time `json:"since"`
 }
 
 // Key returns the key of a person. An address has one proven person, so two who are proven at once conflict.

@@ -64,6 +64,10 @@ type Claims struct {
 	// Depends holds the generation of each further principal whose ending ends this token too, such as a client's owner.
 	Depends map[string]int64
 
+	// AuthTime says when a person proved to be one, and Methods how (RFC 8176). A company's identity provider vouches for neither.
+	AuthTime time.Time // auth_time
+	Methods  []string  // amr
+
 	Client    string         // client_id: the client that got the token; "": a user did
 	Executive string         // the executive that acts, by itself or for the subject; "": none
 	Networks  []netip.Prefix // where the token may be used; nil: everywhere
@@ -80,6 +84,9 @@ type wire struct {
 
 	Roles      []string `json:"roles,omitempty"` // RFC 9068 §2.2.3.1
 	Generation int64    `json:"generation,omitempty"`
+
+	AuthTime *jwt.NumericDate `json:"auth_time,omitempty"` // RFC 9068 §2.2.1
+	Methods  []string         `json:"amr,omitempty"`
 
 	Client    string           `json:"client_id,omitempty"`
 	Executive string           `json:"executive,omitempty"`
@@ -132,7 +139,10 @@ func (s *Signer) Issue(c Claims) (string, error) {
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
 		},
 		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider, Generation: c.Generation,
-		Client: c.Client, Executive: c.Executive, Depends: c.Depends, Networks: c.Networks,
+		Methods: c.Methods, Client: c.Client, Executive: c.Executive, Depends: c.Depends, Networks: c.Networks,
+	}
+	if !c.AuthTime.IsZero() {
+		claims.AuthTime = jwt.NewNumericDate(c.AuthTime)
 	}
 	if c.Executive != "" && c.Executive != c.Subject {
 		claims.Act = &actor{c.Executive}
@@ -238,7 +248,10 @@ func (v *Verifier) genuine(text string) (Claims, error) {
 	claims := Claims{
 		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
 		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time, Role: strings.Join(w.Roles, " "), Generation: w.Generation,
-		Client: w.Client, Executive: w.Executive, Depends: w.Depends, Networks: w.Networks,
+		Methods: w.Methods, Client: w.Client, Executive: w.Executive, Depends: w.Depends, Networks: w.Networks,
+	}
+	if w.AuthTime != nil {
+		claims.AuthTime = w.AuthTime.Time
 	}
 	if w.Audience[0] != v.config.Audience {
 		claims.Resource = w.Audience[0]

@@ -26,7 +26,7 @@ func TestAuthorizer(t *testing.T) {
 	stage := "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live"
 	arn := stage + "/*/companies/" + company
 	want := []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: "Allow", Resource: []string{
-		arn, arn + "/*", stage + "/*/auth/consent", stage + "/POST/auth/password", stage + "/POST/auth/sign-out",
+		arn, arn + "/*", stage + "/*/auth/consent", stage + "/*/auth/factors", stage + "/*/auth/factors/*", stage + "/POST/auth/recovery-codes", stage + "/POST/auth/password", stage + "/POST/auth/sign-out",
 	}}}
 	if diff := cmp.Diff(want, answer.PolicyDocument.Statement); diff != "" {
 		t.Errorf("statements (-want +got):\n%s", diff)

@@ -1,0 +1,261 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/totp"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// registerFactors adds the operations on one's own second factors.
+func (d Deps) registerFactors(api huma.API) {
+	const all, one = "/auth/factors", "/auth/factors/{factorId}"
+	fresh := " Needs a login within the last 5 minutes, with a second factor if the person has one; otherwise the answer is 401 with the error insufficient_user_authentication (RFC 9470)."
+	own := func(method, path, id, summary, description string, status int) huma.Operation {
+		return web.AuditedWrites(web.OwnToken(huma.Operation{
+			OperationID: id, Method: method, Path: path, Tags: []string{"auth"}, Summary: summary, Description: description,
+			MaxBodyBytes: maxLogin, DefaultStatus: status,
+		}))
+	}
+	web.Register(api, own(http.MethodGet, all, "list-factors", "List one's own second factors",
+		"A second factor belongs to the person, and so to all companies of the person. A user who signs in through a company's identity provider has those of the provider.", http.StatusOK), d.listFactors)
+	begin := own(http.MethodPost, all, "begin-factor", "Begin to enrol a second factor",
+		"Answers the secret for an authenticator app (RFC 6238), which is shown only now. Nothing changes before its first code, within 10 minutes: see confirm-factor."+fresh, http.StatusCreated)
+	begin.Errors = []int{http.StatusConflict}
+	web.Register(api, begin, d.beginFactor)
+	confirm := own(http.MethodPost, one+"/confirm", "confirm-factor", "Enrol a second factor with its first code",
+		"From then on a login needs the factor. With the first factor come ten recovery codes, which are shown only now and count once each. No session ends. The answer has a token of this session that has proved the factor. A wrong code counts as one of a login."+fresh, http.StatusOK)
+	confirm.Errors = []int{http.StatusConflict, http.StatusTooManyRequests}
+	web.Register(api, confirm, d.confirmFactor)
+	web.Register(api, own(http.MethodDelete, one, "remove-factor", "Remove a second factor",
+		"The recovery codes go with the last one. No session ends. A person who has lost the factors asks the operator of the service, who removes them with orgops admin user factors."+fresh, http.StatusNoContent), d.removeFactor)
+	renew := own(http.MethodPost, "/auth/recovery-codes", "renew-recovery-codes", "Get new recovery codes",
+		"Ten, in place of those that are left. They are shown only now."+fresh, http.StatusCreated)
+	renew.Errors = []int{http.StatusConflict}
+	web.Register(api, renew, d.renewRecoveryCodes)
+}
+
+// Factor describes a second factor as its person sees it.
+type Factor struct {
+	ID         string    `json:"id" format:"uuid" doc:"the factor's id"`
+	Kind       string    `json:"kind" enum:"totp" doc:"totp: an authenticator app (RFC 6238)"`
+	Name       string    `json:"name,omitempty" doc:"what the person calls it" example:"Phone"`
+	CreatedAt  time.Time `json:"createdAt" doc:"when it was enrolled"`
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero" doc:"when it was used last"`
+}
+
+func shown(f user.Factor) Factor {
+	return Factor{ID: f.ID, Kind: f.Kind, Name: f.Name, CreatedAt: f.CreatedAt, LastUsedAt: f.UsedAt}
+}
+
+// Factors lists the second factors of a person.
+type Factors struct {
+	Factors       []Factor `json:"factors" nullable:"false" doc:"the second factors, the oldest first"`
+	RecoveryCodes int      `json:"recoveryCodes" format:"int32" doc:"how many recovery codes are left" example:"10"`
+}
+
+type factorsOutput struct{ Body Factors }
+
+func (d Deps) listFactors(ctx context.Context, _ *struct{}) (*factorsOutput, error) {
+	_, account, err := d.self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := Factors{Factors: []Factor{}, RecoveryCodes: len(account.Recovery)}
+	for _, f := range account.Factors {
+		out.Factors = append(out.Factors, shown(f))
+	}
+	return &factorsOutput{out}, nil
+}
+
+// NewFactor says which second factor a person wants.
+type NewFactor struct {
+	Kind string `json:"kind" enum:"totp" doc:"totp: an authenticator app (RFC 6238)"`
+	Name string `json:"name,omitempty" maxLength:"100" doc:"what the person calls it" example:"Phone"`
+}
+
+// Enrolment holds the secret of a second factor that waits for its first code.
+type Enrolment struct {
+	Factor
+	Secret    string    `json:"secret" doc:"the secret in base32, to type into an authenticator app; shown only now" example:"GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"`
+	Address   string    `json:"address" format:"uri" doc:"the same as an otpauth address, for a QR code" example:"otpauth://totp/Mission%20Control:ada@example.com?issuer=Mission%20Control&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"`
+	ExpiresAt time.Time `json:"expiresAt" doc:"until when the first code is awaited"`
+}
+
+type enrolmentOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         Enrolment
+}
+
+// issuerName names the service in an authenticator app.
+const issuerName = "Mission Control"
+
+func (d Deps) beginFactor(ctx context.Context, in *struct{ Body NewFactor }) (*enrolmentOutput, error) {
+	u, account, err := d.freshSelf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := fault.Refuse(user.CheckName(in.Body.Name, "/name", false)); err != nil {
+		return nil, err
+	}
+	f, key, err := account.Enrol(ctx, d.Vault, in.Body.Name, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	web.Affects(ctx, "auth/factors/"+f.ID)
+	if err := d.store(ctx, account); err != nil {
+		return nil, err
+	}
+	return &enrolmentOutput{CacheControl: "no-store", Body: Enrolment{
+		Factor: shown(f), Secret: totp.Text(key), Address: totp.Address(key, issuerName, u.Email), ExpiresAt: f.CreatedAt.Add(company.EnrolmentKept),
+	}}, nil
+}
+
+// FirstCode holds the first code of a second factor.
+type FirstCode struct {
+	Code string `json:"code" doc:"the code that the authenticator app shows" maxLength:"64" format:"password" example:"287082"`
+}
+
+// EnrolledFactor answers the first code.
+type EnrolledFactor struct {
+	Factor
+	RecoveryCodes []string `json:"recoveryCodes" nullable:"false" doc:"ten recovery codes, if it is the person's first factor; shown only now" example:"[\"5MZ2-NXQ4-RBL6-T3WU\"]"`
+	Session       session  `json:"session" doc:"a token in place of the caller's, which goes on too"`
+}
+
+type enrolledOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         EnrolledFactor
+}
+
+func (d Deps) confirmFactor(ctx context.Context, in *struct {
+	FactorID string `path:"factorId" maxLength:"64" doc:"the factor's id"`
+	Body     FirstCode
+}) (*enrolledOutput, error) {
+	u, account, err := d.freshSelf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, recovery, right, err := account.Confirm(ctx, d.Vault, in.FactorID, in.Body.Code, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	if !right {
+		if err := d.Store.Commit(ctx, account.Writes()...); err != nil {
+			return nil, store.Fault(err, "")
+		}
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/code", Detail: "is not the code of now; check the clock of the device, and send the next code"}})
+	}
+	if err := d.store(ctx, account, d.told(ctx, account, notice.FactorAdded(u, f.ID, d.Now()))...); err != nil {
+		return nil, err
+	}
+	caller := web.CallerOf(ctx)
+	login := loginOf(account, caller.Company)
+	out, err := d.open(ctx, proof{At: caller.AuthTime, Methods: caller.Methods, Until: caller.Expires}.withCode(), login, others(account, login.CompanyID)...)
+	if err != nil {
+		return nil, err
+	}
+	return &enrolledOutput{CacheControl: "no-store", Body: EnrolledFactor{Factor: shown(f), RecoveryCodes: append([]string{}, recovery...), Session: out.Body}}, nil
+}
+
+func (d Deps) removeFactor(ctx context.Context, in *struct {
+	FactorID string `path:"factorId" maxLength:"64" doc:"the factor's id"`
+}) (*struct{}, error) {
+	u, account, err := d.freshSelf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := account.Remove(in.FactorID); err != nil {
+		return nil, err
+	}
+	return nil, d.store(ctx, account, d.told(ctx, account, notice.FactorRemoved(u, in.FactorID, d.Now()))...)
+}
+
+// RecoveryCodes holds new recovery codes.
+type RecoveryCodes struct {
+	RecoveryCodes []string `json:"recoveryCodes" nullable:"false" doc:"ten codes, each of which counts once; shown only now" example:"[\"5MZ2-NXQ4-RBL6-T3WU\"]"`
+}
+
+type recoveryOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         RecoveryCodes
+}
+
+func (d Deps) renewRecoveryCodes(ctx context.Context, _ *struct{}) (*recoveryOutput, error) {
+	u, account, err := d.freshSelf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(account.Factors) == 0 {
+		return nil, fault.New(fault.Conflict, "recovery codes stand in for a second factor; enrol one first")
+	}
+	codes := account.Recover()
+	if err := d.store(ctx, account, d.told(ctx, account, notice.RecoveryRenewed(u, d.Now()))...); err != nil {
+		return nil, err
+	}
+	return &recoveryOutput{CacheControl: "no-store", Body: RecoveryCodes{codes}}, nil
+}
+
+// self returns the caller and the caller's account. It refuses a user of an identity provider, who has none.
+func (d Deps) self(ctx context.Context) (user.User, company.Account, error) {
+	u, err := d.caller(ctx)
+	if err != nil {
+		return u, company.Account{}, err
+	}
+	if u.Identity != "" {
+		return u, company.Account{}, fault.New(fault.Conflict, "you sign in through your company's identity provider, whose second factors count; set them up there")
+	}
+	all, err := company.Accounts(ctx, d.Store, u.Email)
+	if err != nil {
+		return u, company.Account{}, err
+	}
+	account, err := company.AccountOf(all, web.CallerOf(ctx).Company, u.ID)
+	if fault.KindOf(err) == fault.NotFound {
+		err = errGone()
+	}
+	return u, account, err
+}
+
+// freshSelf returns what self does, for a session that may change second factors.
+func (d Deps) freshSelf(ctx context.Context) (user.User, company.Account, error) {
+	u, account, err := d.self(ctx)
+	if err == nil {
+		err = d.fresh(ctx, account)
+	}
+	return u, account, err
+}
+
+// told returns the writes that tell a person of a change, and record it in the other companies of the person.
+func (d Deps) told(ctx context.Context, account company.Account, n notice.Stored) []store.Op {
+	ops := n.Create(web.Tenant(ctx))
+	for _, m := range account.Members {
+		if m.CompanyID != web.CallerOf(ctx).Company {
+			ops = append(ops, web.RecordIn(ctx, store.For(d.Store, m.CompanyID), web.Caller{UserID: m.UserID, Company: m.CompanyID, Role: string(m.Role)})...)
+		}
+	}
+	return ops
+}
+
+// store stores the account with further writes. It returns fault.Conflict if the account has changed since it was read.
+func (d Deps) store(ctx context.Context, account company.Account, also ...store.Op) error {
+	return store.Fault(web.Recorded(ctx, d.Store).Commit(ctx, append(account.Writes(), also...)...), "")
+}
+
+// loginOf returns the account's login of a company.
+func loginOf(account company.Account, companyID string) user.Login {
+	for _, m := range account.Members {
+		if m.CompanyID == companyID {
+			return m.Login
+		}
+	}
+	return user.Login{}
+}

@@ -1,0 +1,90 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/web"
+)
+
+// How a person proved to be one (RFC 8176).
+const (
+	byPassword = "pwd"
+	byCode     = "otp"
+	byFactors  = "mfa"
+)
+
+// proof says when and how a person proved to be one, for the tokens that follow.
+type proof struct {
+	At       time.Time
+	Methods  []string
+	Until    time.Time // when the session ends that it is taken from; zero: a session begins
+	Provider bool      // the company's identity provider proved the person, and asks for the factors that the company wants
+}
+
+// strong reports whether the person has proved a second factor.
+func (p proof) strong() bool { return p.Provider || slices.Contains(p.Methods, byFactors) }
+
+// withCode returns the proof with a code of a second factor.
+func (p proof) withCode() proof {
+	p.Methods = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Methods), byCode, byFactors))))
+	return p
+}
+
+// MaxProofAge is how long after the login a session changes its person's second factors.
+const MaxProofAge = 5 * time.Minute
+
+// fresh refuses a session that began too long ago, or without the second factor that the person has, to change second factors (RFC 9470).
+func (d Deps) fresh(ctx context.Context, account company.Account) error {
+	caller := web.CallerOf(ctx)
+	by := proof{At: caller.AuthTime, Methods: caller.Methods}
+	var detail string
+	switch {
+	case d.Now().Sub(by.At) > MaxProofAge:
+		detail = "log in again: second factors are changed within 5 minutes after the login"
+	case len(account.Factors) > 0 && !by.strong():
+		detail = "log in again with your second factor: this session began without it"
+	default:
+		return nil
+	}
+	return insufficient(detail, fmt.Sprintf(`, max_age="%d"`, int(MaxProofAge.Seconds())))
+}
+
+// vouched refuses a session without the second factor that the person has or the company requires, for what outlives the session.
+func (d Deps) vouched(ctx context.Context) error {
+	caller := web.CallerOf(ctx)
+	if (proof{Methods: caller.Methods}).strong() {
+		return nil
+	}
+	u, err := d.caller(ctx)
+	if err != nil || u.Identity != "" {
+		return err
+	}
+	c, _, err := company.Get(ctx, web.Tenant(ctx))
+	if err != nil {
+		return err
+	}
+	all, err := company.Accounts(ctx, d.Store, u.Email)
+	if err != nil {
+		return err
+	}
+	account, err := company.AccountOf(all, caller.Company, u.ID)
+	if err != nil || len(account.Factors) == 0 && !c.SecondFactor {
+		return err
+	}
+	return insufficient("log in again with a second factor: this session began without one", "")
+}
+
+// insufficient asks for a login that proves more (RFC 9470).
+func insufficient(detail, params string) error {
+	return huma.ErrorWithHeaders(fault.New(fault.Unauthenticated, detail), http.Header{
+		"Www-Authenticate": {`Bearer error="insufficient_user_authentication"` + params},
+	})
+}

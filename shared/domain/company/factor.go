@@ -1,0 +1,229 @@
+package company
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"slices"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/totp"
+	"orgops/shared/storage/store"
+)
+
+// Vault seals what the service must be able to read of a person's factors.
+type Vault interface {
+	Seal(ctx context.Context, company, label string, plaintext []byte) ([]byte, error)
+	Open(ctx context.Context, company, label string, sealed []byte) ([]byte, error)
+}
+
+// PersonsKey names the data key that seals the secrets of persons' factors. A person belongs to no single company, so no company's key
+// may seal them. No company has this id.
+const PersonsKey = "persons"
+
+// Limits of second factors.
+const (
+	MaxFactors    = 10
+	RecoveryCodes = 10
+	EnrolmentKept = 10 * time.Minute
+
+	// MaxWrongCodes bounds the wrong codes of a person in WrongKept. With three right codes in a million it lets a person who knows the
+	// password guess right in 4 years on average.
+	MaxWrongCodes = 10
+	WrongKept     = time.Hour
+)
+
+// RequireSecondFactor decides whether the users of a company need a second factor.
+func RequireSecondFactor(ctx context.Context, c store.Company, required bool) error {
+	is, version, err := Get(ctx, c)
+	if err != nil || is.SecondFactor == required {
+		return err
+	}
+	is.SecondFactor = required
+	return store.Fault(c.Commit(ctx, c.Replace(Key, Entity, version, is)), "there is no such company")
+}
+
+// RemoveFactors removes all second factors of the persons with an e-mail address, for the operator of the service, and returns how many
+// there were. each returns further writes for a login of a person, such as a record.
+func RemoveFactors(ctx context.Context, st store.Store, email string, each func(user.Login) store.Op) (int, error) {
+	all, err := Accounts(ctx, st, email)
+	if err != nil {
+		return 0, err
+	}
+	removed, ops := 0, []store.Op{}
+	for _, a := range all {
+		if len(a.Factors) == 0 {
+			continue
+		}
+		removed += len(a.Factors)
+		a.Disarm()
+		ops = append(ops, a.Writes()...)
+		for _, m := range a.Members {
+			ops = append(ops, each(m.Login))
+		}
+	}
+	if removed == 0 {
+		return 0, fault.New(fault.NotFound, "no person with this e-mail address has a second factor")
+	}
+	return removed, store.Fault(st.Commit(ctx, ops...), noUser)
+}
+
+func factorLabel(factorID string) string { return "factor/" + factorID }
+
+// Kinds lists the kinds of second factors that the person can send.
+func (a Account) Kinds() []string {
+	var kinds []string
+	for _, f := range a.Factors {
+		if !slices.Contains(kinds, f.Kind) {
+			kinds = append(kinds, f.Kind)
+		}
+	}
+	if len(a.Recovery) > 0 {
+		kinds = append(kinds, user.RecoveryCode)
+	}
+	return kinds
+}
+
+// Enrol begins to enrol a TOTP factor and returns its key, which the person must see now. It replaces one that was begun before.
+func (a *Account) Enrol(ctx context.Context, v Vault, name string, now time.Time) (user.Factor, []byte, error) {
+	if len(a.Factors) >= MaxFactors {
+		return user.Factor{}, nil, fault.Newf(fault.Conflict, "a person has at most %d second factors; remove one first", MaxFactors)
+	}
+	key := totp.NewKey()
+	f := user.Factor{ID: id.New(), Kind: user.FactorTOTP, Name: name, CreatedAt: stamp(now)}
+	sealed, err := v.Seal(ctx, PersonsKey, factorLabel(f.ID), key)
+	f.Secret = sealed
+	a.Enrolling = &f
+	return f, key, err
+}
+
+// Confirm ends an enrolment with its first code. The first factor comes with recovery codes, which the person must see now. A wrong code
+// counts as one of a login: the caller stores the account in any case.
+func (a *Account) Confirm(ctx context.Context, v Vault, factorID, code string, now time.Time) (f user.Factor, recovery []string, right bool, err error) {
+	if a.Enrolling == nil || a.Enrolling.ID != factorID || now.Sub(a.Enrolling.CreatedAt) > EnrolmentKept {
+		return f, nil, false, fault.New(fault.NotFound, "there is no such enrolment, or it is older than 10 minutes; begin again")
+	}
+	if err := a.allowed(now); err != nil {
+		return f, nil, false, err
+	}
+	f = *a.Enrolling
+	if right, err = tryFactor(ctx, v, &f, code, now); err != nil || !right {
+		a.wrong(now)
+		return f, nil, false, err
+	}
+	a.Enrolling, a.Wrong = nil, nil
+	a.Factors = append(slices.Clone(a.Factors), f)
+	if len(a.Factors) == 1 {
+		recovery = a.Recover()
+	}
+	return f, recovery, true, nil
+}
+
+// Recover makes new recovery codes in place of those that are left.
+func (a *Account) Recover() []string {
+	codes := make([]string, RecoveryCodes)
+	a.Recovery = make([]string, RecoveryCodes)
+	for i := range codes {
+		text := rand.Text()[:16] // 80 random bits
+		codes[i] = strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:]}, "-")
+		a.Recovery[i] = hashOf(text)
+	}
+	return codes
+}
+
+// Remove removes a factor. The recovery codes go with the last one.
+func (a *Account) Remove(factorID string) error {
+	at := slices.IndexFunc(a.Factors, func(f user.Factor) bool { return f.ID == factorID })
+	if at < 0 {
+		return fault.New(fault.NotFound, "you have no such second factor")
+	}
+	a.Factors = slices.Delete(slices.Clone(a.Factors), at, at+1)
+	if len(a.Factors) == 0 {
+		a.Disarm()
+	}
+	return nil
+}
+
+// Disarm removes all that the person has of second factors.
+func (a *Account) Disarm() { a.Factors, a.Enrolling, a.Recovery, a.Wrong = nil, nil, nil, nil }
+
+// Prove reports whether a code is right: that of a factor, or a recovery code. Each counts once. The caller stores the account in any
+// case, before it tells anyone, because a wrong code is counted. Prove returns fault.QuotaExceeded after too many wrong codes.
+func (a *Account) Prove(ctx context.Context, v Vault, code string, now time.Time) (right bool, err error) {
+	if err := a.allowed(now); err != nil {
+		return false, err
+	}
+	a.Factors = slices.Clone(a.Factors)
+	for i := range a.Factors {
+		if right, err = tryFactor(ctx, v, &a.Factors[i], code, now); err != nil || right {
+			break
+		}
+	}
+	if err == nil && !right {
+		right = a.recovers(code)
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case right:
+		a.Wrong = nil
+	default:
+		a.wrong(now)
+	}
+	return right, nil
+}
+
+// recovers uses a recovery code up. It compares with all of them.
+func (a *Account) recovers(code string) bool {
+	digest, found := hashOf(strings.ToUpper(strings.ReplaceAll(code, "-", ""))), -1
+	for i, left := range a.Recovery {
+		if subtle.ConstantTimeCompare([]byte(left), []byte(digest)) == 1 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return false
+	}
+	a.Recovery = slices.Delete(slices.Clone(a.Recovery), found, found+1)
+	return true
+}
+
+func (a *Account) allowed(now time.Time) error {
+	if a.Wrong == nil || a.Wrong.Count < MaxWrongCodes {
+		return nil
+	}
+	wait := a.Wrong.Since.Add(WrongKept).Sub(now)
+	if wait <= 0 {
+		a.Wrong = nil
+		return nil
+	}
+	f := fault.New(fault.QuotaExceeded, "too many wrong codes; wait and try again")
+	f.RetryAfter = wait
+	return f
+}
+
+func (a *Account) wrong(now time.Time) {
+	count := user.Wrong{Since: stamp(now)}
+	if a.Wrong != nil && now.Sub(a.Wrong.Since) < WrongKept {
+		count = *a.Wrong
+	}
+	count.Count++
+	a.Wrong = &count
+}
+
+// tryFactor reports whether a code is right for a TOTP factor, and uses its step up.
+func tryFactor(ctx context.Context, v Vault, f *user.Factor, code string, now time.Time) (bool, error) {
+	key, err := v.Open(ctx, PersonsKey, factorLabel(f.ID), f.Secret)
+	if err != nil {
+		return false, err
+	}
+	step, ok := totp.Check(key, strings.ReplaceAll(code, " ", ""), f.Step, now)
+	if ok {
+		f.Step, f.UsedAt = step, stamp(now)
+	}
+	return ok, nil
+}
