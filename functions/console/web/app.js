@@ -35,6 +35,9 @@ export * from './ui/within.js';
 
 /** Page chooses the page of a place. */
 function Page({ path: [named, second, third, fourth] }) {
+  if (session.value.enrol) return html`<${Later} part="Account" />`;
+  const { company } = route.value.query;
+  if (company && company !== session.value.company) return html`<${Later} part="Elsewhere" />`;
   const [head, , , scope] = sectionOf(named);
   if (scope && !may(scope)) return html`<${Head} title="Not for your role" /><${Empty} title="Your role does not include this page"><a href="#/">Go to the first page</a><//>`;
   switch (named ?? head) {
@@ -53,6 +56,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'goals': return second ? html`<${Later} part="Goal" key=${second} id=${second} />` : html`<${Later} part="Goals" />`;
     case 'operations': return html`<${Later} part="Operations" tab=${second} id=${third} />`;
     case 'account': return html`<${Later} part="Account" />`;
+    case 'invitation': return html`<${Later} part="Join" />`;
     case 'authorize': return html`<${Later} part="Authorize" />`;
     case 'syncs': return html`<${Later} part="Syncs" run=${second} />`;
     default: return html`<${Head} title="No such page" /><${Empty} title="The address leads nowhere"><a href="#/">Go to the first page</a><//>`;

@@ -20,6 +20,7 @@ import (
 	"orgops/local/suite/servicetest"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/sso"
+	"orgops/shared/identity/password"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
@@ -166,6 +167,16 @@ func TestConsole_SSO(t *testing.T) {
 	config, err := json.Marshal(p.Config())
 	errtest.Must(t, err)
 	run(t, "sso.mjs", "BASE="+s.URL, "COMPANY="+f.CompanyID, "EMAIL="+f.Email, "PASSWORD="+f.Password, "PROVIDER="+p.URL, "CONFIG="+string(config))
+}
+
+// TestConsole_Factors enrols a second factor that a company requires, logs in with it and changes company.
+func TestConsole_Factors(t *testing.T) {
+	t.Parallel()
+	env, s, _ := begin(t)
+	other, err := company.Provision(t.Context(), s.Process.Services.Store, password.New(), company.New{Name: "Beta", Email: strings.TrimPrefix(env[2], "EMAIL=")}, time.Now())
+	errtest.Must(t, err)
+	errtest.Must(t, company.RequireSecondFactor(t.Context(), store.For(s.Process.Services.Store, other.CompanyID), true))
+	run(t, "factors.mjs", append(env, "OTHER="+other.CompanyID)...)
 }
 
 // TestConsole_Deployed does both at the deployed stack, each for a company of its own. The first paint includes the start of

@@ -5,12 +5,12 @@ import { curl } from './format.js';
 /** root is the address of the API: the parent of the page's folder, below whatever base path there is. */
 export const root = new URL('../', document.baseURI.split('#')[0]);
 
-/** session holds who is logged in: the company, the scopes, the token's end, and whether the company's provider signed the
- * person in; null before the login. */
+/** session holds who is logged in: the company, the person's companies, the scopes, the token's end, whether the company's provider signed
+ * the person in, and whether the person must enrol a second factor first; null before the login. */
 export const session = signal(null);
 
-/** lapsed is true while a token has ended and the page asks for the password again. */
-export const lapsed = signal(false);
+/** lapsed says why the page asks for the password again; '' while it does not. */
+export const lapsed = signal('');
 
 /** written counts the writes of this page. */
 export const written = signal(0);
@@ -38,7 +38,7 @@ export function resume() {
     offset = kept.offset;
     if (kept.until <= now()) return forgetKept();
     ({ token, email } = kept);
-    session.value = { company: kept.company, provider: kept.provider, scopes: new Set(scopes), until: kept.until };
+    session.value = { company: kept.company, companies: kept.companies ?? [], provider: kept.provider, enrol: kept.enrol, scopes: new Set(scopes), until: kept.until };
   } catch { /* nothing usable is stored */ }
 }
 
@@ -60,7 +60,7 @@ export class Problem extends Error {
     super(body.detail || body.title || 'The service did not answer');
     Object.assign(this, {
       title: body.title || 'The service did not answer', detail: body.detail || '', errors: body.errors || [], status,
-      type: body.type || '', requestId: requestId || '',
+      type: body.type || '', challenge: body.challenge, requestId: requestId || '',
     });
   }
 }
@@ -121,16 +121,28 @@ export async function call(method, path, options = {}) {
 }
 
 /** renewed waits until the person has logged in again. */
-function renewed() {
-  lapsed.value = true;
+function renewed(why = 'The session has ended') {
+  lapsed.value = why;
   return new Promise((resolve) => waiting.push(resolve));
+}
+
+/** proven runs a request that needs a login of minutes ago, and asks for one if it is refused. */
+export async function proven(run) {
+  try { return await run(); } catch (problem) {
+    if (problem.status !== 401) throw problem;
+    await renewed('Log in again for this');
+    return run();
+  }
 }
 
 /** get returns the body of a GET. */
 export const get = async (path, options) => (await call('GET', path, options)).body;
 
-/** logIn exchanges an e-mail and a password for a token. */
-export const logIn = (withEmail, password) => enter('auth/login', { email: withEmail, password }, withEmail);
+/** logIn exchanges an e-mail and a password for a token, of a company if one is named. A Problem with a challenge asks for a second factor. */
+export const logIn = (withEmail, password, company) => enter('auth/login', { email: withEmail, password, company }, withEmail);
+
+/** prove ends such a login with a code. */
+export const prove = (challenge, code, withEmail) => enter('auth/challenge', { challenge, code }, withEmail);
 
 /** accept exchanges an invitation and a new password for a token. */
 export const accept = (invitation, password) => enter('auth/invitation', { token: invitation, password }, '');
@@ -144,12 +156,36 @@ export const leads = (url) => send('GET', url, { redirect: 'manual' });
 async function enter(path, credentials, withEmail) {
   token = '';
   const { body } = await send('POST', new URL(path, root).href, { body: credentials });
+  begin(body, withEmail, path === 'auth/token');
+}
+
+const accessToken = 'urn:ietf:params:oauth:token-type:access_token';
+
+/** change goes to another company of the person, at a place there. The page begins again, so that nothing of this company stays. */
+export async function change(company, to = '#/') {
+  const { body } = await send('POST', new URL('auth/token', root).href, { body: { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', subject_token: token, subject_token_type: accessToken, audience: company } });
+  again(body, to);
+}
+
+/** join accepts an invitation to another company, as the person of the session. */
+export async function join(invitation) {
+  again((await send('POST', new URL('auth/invitation', root).href, { body: { token: invitation } })).body, '#/');
+}
+
+function again(answer, to) {
+  begin(answer);
+  history.replaceState(null, '', to);
+  location.reload();
+}
+
+/** begin begins a session with the answer to a login. */
+export function begin(body, withEmail = email, provider = false) {
   token = body.access_token;
   email = withEmail;
   session.value = {
-    company: body.company_id, provider: path === 'auth/token', scopes: new Set((body.scope ?? '').split(' ')), until: now() + body.expires_in * 1000,
+    company: body.company_id, companies: body.companies ?? [], provider, enrol: body.enrolment_required === true, scopes: new Set((body.scope ?? '').split(' ')), until: now() + body.expires_in * 1000,
   };
-  lapsed.value = false;
+  lapsed.value = '';
   keep();
   const all = waiting;
   waiting = [];
@@ -161,7 +197,7 @@ export function logOut() {
   forgetKept();
   token = email = '';
   waiting = [];
-  lapsed.value = false;
+  lapsed.value = '';
   session.value = null;
 }
 

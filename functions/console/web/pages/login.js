@@ -1,6 +1,6 @@
 // Module login is the first page, and the dialog that asks for the password again.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/h.js';
-import { accept, logIn, logOut, session, userEmail } from '../lib/api.js';
+import { accept, lapsed, logIn, logOut, prove, session, userEmail } from '../lib/api.js';
 import { place } from '../lib/places.js';
 import { go, route } from '../lib/route.js';
 import { Trouble } from '../ui/parts.js';
@@ -9,19 +9,38 @@ import { Later } from '../ui/later.js';
 
 function Form({ fixed, label }) {
   const [email, setEmail] = useState(fixed ?? ''), [password, setPassword] = useState('');
-  const [problem, setProblem] = useState(null), [busy, setBusy] = useState(false), first = useRef(null);
+  const [problem, setProblem] = useState(null), [busy, setBusy] = useState(false), [challenge, setChallenge] = useState(null), first = useRef(null);
   useLayoutEffect(() => { first.current?.focus(); }, []); // before the next key is handled
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
     setProblem(null);
-    try { await logIn(email.trim(), password); } catch (p) { setProblem(p); setBusy(false); }
+    try { await logIn(email.trim(), password, fixed ? session.value.company : route.value.query.company); } catch (p) { if (p.challenge) setChallenge(p.challenge.id); else setProblem(p); setBusy(false); }
   };
+  if (challenge) return html`<${Second} challenge=${challenge} email=${email.trim()} back=${() => setChallenge(null)} />`;
   return html`<form class="stack" onSubmit=${submit}>
     <div class="field"><label for="email">E-mail</label><input ref=${fixed ? null : first} id="email" type="email" autocomplete="username" required readonly=${Boolean(fixed)} value=${email} onInput=${(e) => setEmail(e.currentTarget.value)} /></div>
     <div class="field"><label for="password">Password</label><input ref=${fixed ? first : null} id="password" type="password" autocomplete="current-password" required value=${password} onInput=${(e) => setPassword(e.currentTarget.value)} /></div>
     <${Trouble} problem=${problem} />
     <button class="primary wide" disabled=${busy}>${busy ? 'Logging in…' : label}</button>
+  </form>`;
+}
+
+/** Second asks for a code of the second factor, after the right password. */
+function Second({ challenge, email, back }) {
+  const [code, setCode] = useState(''), [problem, setProblem] = useState(null), [busy, setBusy] = useState(false), first = useRef(null);
+  useLayoutEffect(() => { first.current?.focus(); }, []);
+  const submit = async (e) => {
+    e.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try { await prove(challenge, code.trim(), email); } catch (p) { setProblem(p); setBusy(false); }
+  };
+  return html`<form class="stack" onSubmit=${submit}>
+    <div class="field"><label for="code">Code of your authenticator app, or a recovery code</label><input ref=${first} id="code" autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} required value=${code} onInput=${(e) => setCode(e.currentTarget.value)} /></div>
+    <${Trouble} problem=${problem} />
+    <button class="primary wide" disabled=${busy}>${busy ? 'Logging in…' : 'Go on'}</button>
+    <button type="button" class="quiet" onClick=${back}>Begin again</button>
   </form>`;
 }
 
@@ -62,5 +81,5 @@ export function Login() {
 
 /** Relogin asks for the password when the token has ended. What was typed on the page stays. Who came by the company's provider
  * leaves the page to sign in there. */
-export const Relogin = () => html`<${Dialog} title="The session has ended">${session.value.provider ? html`<${Later} file="sso" part="Again" />` : html`<p>Log in again to go on. What you typed on the page is still there.</p>
+export const Relogin = () => html`<${Dialog} title=${lapsed.value}>${session.value.provider ? html`<${Later} file="sso" part="Again" />` : html`<p>Log in to go on. What you typed on the page is still there.</p>
   <${Form} fixed=${userEmail()} label="Go on" />`}<p class="row end"><button type="button" class="quiet" onClick=${logOut}>Log out instead</button></p><//>`;

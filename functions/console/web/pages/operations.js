@@ -14,6 +14,7 @@ import { Access } from './access.js';
 import { Clients } from './clients.js';
 import { Executives } from './executives.js';
 import { Notices } from './notices.js';
+import { SecondFactor } from './factors.js';
 import { Policies } from './policies.js';
 import { Run } from './recover.js';
 import { SignOnSettings } from './signon.js';
@@ -25,6 +26,8 @@ export { Connect } from './connect.js';
 export { Connected, Link } from './connected.js';
 export { Events, Filter } from './events.js';
 export { Account } from './account.js';
+export { Elsewhere } from './elsewhere.js';
+export { Join } from './factors.js';
 export { Delivery } from './delivery.js';
 export { Mapping } from './mapping.js';
 export { Goal, Goals } from './goals.js';
@@ -106,7 +109,7 @@ function Usage() {
 
 const pages = [
   ['reliability', 'Reliability', Reliability, 'operations:read'], ['dead-letters', 'Dead letters', DeadLetters, 'operations:read'], ['approvals', 'Approvals', Approvals, 'operations:read'],
-  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['notices', 'Notices', Notices, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['clients', 'Clients', Clients, 'executives:write'], ['grants', 'Access', Access, 'operations:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
+  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['notices', 'Notices', Notices, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['clients', 'Clients', Clients, 'executives:write'], ['grants', 'Access', Access, 'operations:write'], ['second-factor', 'Second factor', SecondFactor, 'operations:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
   ['export', 'Export', Export, 'operations:write'], ['erasure', 'Erasure', Erasure, 'operations:write'],
 ];
 

@@ -1,11 +1,11 @@
 // Module shell is the frame of every page: navigation, keys, the command palette and the preferences.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/h.js';
-import { logOut, may, now, session, userEmail } from '../lib/api.js';
+import { change, logOut, may, now, session, userEmail } from '../lib/api.js';
 import { plural } from '../lib/format.js';
 import { useLive } from '../lib/live.js';
 import { theme, times } from '../lib/prefs.js';
 import { go, route } from '../lib/route.js';
-import { Choice, Links } from './parts.js';
+import { Choice, Links, Trouble } from './parts.js';
 import { Dialog } from './dialog.js';
 
 /** sections lists the pages of the navigation: place, name, key after g, the scope that it needs. */
@@ -49,6 +49,7 @@ export function Shell({ children }) {
   useKeys(setDialog);
   return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById('main').focus(); }}>Skip to the content</a>
     <div class="shell"><aside><a class="brand" href="#/"><img src="icon.svg" alt="" width="28" height="28" /><span>${context.data?.company?.name ?? 'Mission Control'}</span></a>
+      ${session.value.companies.length > 1 && html`<${Companies} />`}
       <${Links} label="Pages" of=${shown().map(([id, name]) => [`#/${id}`, id === 'operations/approvals' ? html`${name}<${Waiting} of=${context.data} />` : name, here === id])} />
       <div class="foot"><button type="button" class="quiet small" onClick=${() => setDialog('palette')}>Go to… <kbd>Ctrl K</kbd></button>
         <button type="button" class="quiet small" onClick=${() => setDialog('keys')}>Keys <kbd>?</kbd></button>
@@ -56,6 +57,13 @@ export function Shell({ children }) {
         <a class="account clip" href="#/account" title=${userEmail()}>${userEmail() || 'Account'}</a><button type="button" class="quiet small" onClick=${logOut}>Log out</button></div></aside>
       <main id="main" tabindex="-1">${children}</main></div>
     ${dialog === 'keys' && html`<${Keys} close=${close} />`}${dialog === 'palette' && html`<${Palette} close=${close} />`}${dialog === 'settings' && html`<${Display} close=${close} />`}`;
+}
+
+/** Companies leads to another company of the person. */
+function Companies() {
+  const [problem, setProblem] = useState(null), { company, companies } = session.value;
+  const pick = (id) => change(id).catch(setProblem);
+  return html`<${Choice} label="Company" value=${company} options=${companies.map((c) => [c.id, c.name])} onPick=${pick} /><${Trouble} problem=${problem} />`;
 }
 
 /** Waiting counts the approvals that can still be answered. They expire after a day. */
