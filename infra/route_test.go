@@ -388,7 +388,7 @@ func TestAccessLog(t *testing.T) {
 }
 
 // document matches the public methods that have the stage's limits, because they read nothing.
-var document = regexp.MustCompile(`^GET /?(\.well-known/|healthz$|problems/|console)`)
+var document = regexp.MustCompile(`^GET /?(\.well-known/|healthz$|problems/|console|auth/saml/\{companyId\}/metadata$)`)
 
 // TestThrottles checks that each method that a stranger can call, and that is no document, has a throttle of its own below the stage's,
 // which every other method has.
