@@ -58,14 +58,14 @@ try {
   need('the company', await company(), OTHER);
   await page.locator('aside select').selectOption(COMPANY);
   await page.waitForURL((url) => url.hash === '#/'); // the page begins again there
-  await page.getByRole('link', { name: 'Acme' }).waitFor();
+  await page.locator('a.brand', { hasText: 'Acme' }).waitFor();
   need('the company after the change', await company(), COMPANY);
   await page.goto(`${BASE}/console/#/health?company=${OTHER}`);
   await page.getByRole('button', { name: /^Go to / }).waitFor();
   await everywhere(page, 'a place of another company');
   await page.getByRole('button', { name: /^Go to / }).click();
   await page.getByRole('heading', { name: 'Health', level: 1 }).waitFor(); // the page begins again there
-  await page.getByRole('link', { name: 'Beta' }).waitFor();
+  await page.locator('a.brand', { hasText: 'Beta' }).waitFor();
   await settled(page);
   need('the company of the link', await company(), OTHER);
 
