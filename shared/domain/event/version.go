@@ -26,7 +26,7 @@ func (k Kind) IsSent(version int, now time.Time) bool {
 	return version == k.Version() || version >= 1 && version < k.Version() && now.Before(k.Former[version-1].Ends)
 }
 
-// Sent returns the version that an endpoint gets: the one that it has chosen, or the next one that is still sent. An endpoint that has
+// Sent returns the version that an endpoint gets: its choice, or the next version that is still sent. An endpoint that has
 // chosen none, which is 0, has version 1.
 func (k Kind) Sent(chosen int, now time.Time) int {
 	version := max(chosen, 1)

@@ -70,7 +70,7 @@ func TestKind_In(t *testing.T) {
 	}
 }
 
-// TestTable_Pin checks that an endpoint keeps its versions until it asks for others, and gets the newest of what it subscribes to anew.
+// TestTable_Pin checks that an endpoint keeps its versions until it asks for others, and gets the newest version in a new subscription.
 func TestTable_Pin(t *testing.T) {
 	t.Parallel()
 	all := []string{"memory.*"}

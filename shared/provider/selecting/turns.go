@@ -36,7 +36,7 @@ func (t *Turns) run(company string, work func()) {
 	}
 }
 
-// next removes the work that is done, and returns the next one of the company; nil if there is none.
+// next removes the work that is done, and returns the next one of the company; nil after the last.
 func (t *Turns) next(company string) func() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
