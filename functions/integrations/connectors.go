@@ -22,7 +22,7 @@ type Connector struct {
 	Connects      bool               `json:"connects" doc:"true: connect-integration gives access without a pasted token, because the operator of the service has registered an application with the provider"`
 	Ports         []integration.Port `json:"ports" nullable:"false" doc:"what it may do at most; the ports of an integration also depend on its configuration"`
 	Brings        []string           `json:"brings" nullable:"false" doc:"what a full sync lists completely: kinds of memories, and goals" example:"[\"issue\", \"goals\"]"`
-	Streams       []string           `json:"streams,omitempty" nullable:"false" doc:"the lists that a sync reads, from which a goal's measure can take its number; absent: the connector names none" example:"[\"invoices\"]"`
+	Streams       []string           `json:"streams,omitempty" nullable:"false" doc:"the lists that a sync reads, in order; absent: the connector names none" example:"[\"invoices\"]"`
 	Own           bool               `json:"own,omitempty" doc:"true: the company has described it by a manifest of its own; get-connector shows it"`
 }
 
