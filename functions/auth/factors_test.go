@@ -227,7 +227,7 @@ func TestChallenge_Attacks(t *testing.T) {
 	wrong.WantProblem(401, "unauthenticated") // the wrong password tells nothing of the factor
 }
 
-// TestChallenge_BruteForce refuses every code after ten wrong ones within an hour, also the right one, and whatever the challenge.
+// TestChallenge_BruteForce refuses every code after ten wrong ones within an hour, also the right code, and for every challenge.
 func TestChallenge_BruteForce(t *testing.T) {
 	t.Parallel()
 	h, clock := harness(t)

@@ -80,7 +80,7 @@ func (b *browser) finish(answer url.Values) url.Values {
 // connected returns what the console is told of an integration that is connected.
 func connected(provider string) url.Values { return url.Values{"provider": {provider}} }
 
-// notMade returns what the console is told of one that is not.
+// notMade returns what the console is told of a connection that is not made.
 func notMade(provider, why string) url.Values {
 	return url.Values{"provider": {provider}, "refused": {why}}
 }

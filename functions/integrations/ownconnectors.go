@@ -174,7 +174,7 @@ func (d Deps) putConnector(ctx context.Context, in *putConnectorInput) (*web.Tag
 	return &web.Tagged[OwnConnector]{Status: http.StatusOK, ETag: etag, Body: &shown}, err
 }
 
-// checkKind refuses a kind that is not the one of the path, and one that the service has or uses itself.
+// checkKind refuses a kind that differs from the path's, and a kind that the service has or uses itself.
 func (d Deps) checkKind(path, kind string) error {
 	if path != kind {
 		return fault.Refuse([]fault.FieldError{{Pointer: "/kind", Detail: "must be the kind of the path"}})
@@ -185,7 +185,7 @@ func (d Deps) checkKind(path, kind string) error {
 	return nil
 }
 
-// replaced returns a manifest as it is stored next, and the writes that store it. There are none if it is stored already.
+// replaced returns a manifest as it is stored next, and the writes that store it. It returns no writes if the manifest is stored already.
 func (d Deps) replaced(ctx context.Context, in web.Creation, next integration.StoredManifest) (k storedKind, ops []store.Op, err error) {
 	c := web.Tenant(ctx)
 	k, err = d.storedKind(ctx, next.Kind)

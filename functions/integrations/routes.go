@@ -26,7 +26,7 @@ import (
 type Deps struct {
 	Store        store.Store              // for the ends of connections, whose requests have no token
 	Applications application.Applications // registered by the operator; nil: none
-	Base, Former string                   // the service's own address, without a slash at the end, and another one that goes on
+	Base, Former string                   // the service's own address, without a slash at the end, and another address that goes on
 	Logger       *slog.Logger
 	Connectors   connector.Registry
 	Client       *outbound.Client // for certifications

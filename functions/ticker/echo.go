@@ -21,7 +21,7 @@ import (
 // Times of the canary's deliveries.
 const (
 	echoEvery = 15 * time.Minute
-	echoFor   = 100 * 365 * 24 * time.Hour // how long its endpoint is certified; nobody certifies it again
+	echoFor   = 100 * 365 * 24 * time.Hour // how long its endpoint is certified; no user certifies it again
 )
 
 // echoes changes a goal every quarter of an hour. Its event goes to an endpoint of the canary, which is the service's own inbound address, over
@@ -54,7 +54,7 @@ func (t *Ticker) echoes(ctx context.Context, c store.Company, now time.Time) err
 	return taken(c.Commit(ctx, c.Save(goal.Key(sent.ID), goal.Entity, item.Version, sent)))
 }
 
-// echo returns the canary's endpoint. It configures the endpoint if there is none, if it was disabled or put into the sandbox because
+// echo returns the canary's endpoint. It configures the endpoint if it is missing, if it was disabled or put into the sandbox because
 // deliveries failed, or if the service has another address now.
 func (t *Ticker) echo(ctx context.Context, c store.Company, now time.Time) (integration.Integration, error) {
 	config, err := json.Marshal(genericwebhook.Config{

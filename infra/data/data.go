@@ -27,7 +27,7 @@ type Data struct {
 	wrap   string             // ARN of the key that wraps data keys
 	former []string           // ARNs of former wrapping keys
 
-	Applications string // ARN of the secret with the operator's applications; "": there are none
+	Applications string // ARN of the secret with the operator's applications; "": no applications
 
 	signing awssecretsmanager.Secret // keys that sign tokens
 	tokens  awssecretsmanager.Secret // keys that verify tokens

@@ -8,7 +8,7 @@ import (
 	"orgops/shared/run/config"
 )
 
-// applications reads the applications that the operator has registered with providers. Without a file there are none.
+// applications reads the applications that the operator has registered with providers. Without a file it returns no applications.
 func applications(c config.Config) (application.Static, error) {
 	if c.Applications == "" {
 		return application.Static{}, nil

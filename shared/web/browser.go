@@ -26,7 +26,7 @@ func BrowserCookie(ctx context.Context, name string, lifetime time.Duration, sit
 	return cookie
 }
 
-// BaseOf returns the service's address at which a request arrived: base, or the former one that goes on. Another service leads back to
+// BaseOf returns the service's address at which a request arrived: base, or the former address that goes on. Another service leads back to
 // where the browser began. The path tells it, such as that of a stage, because a client cannot choose it.
 func BaseOf(ctx context.Context, base, former string) string {
 	if path := BasePath(ctx); former != "" && path == pathOf(former) && path != pathOf(base) {

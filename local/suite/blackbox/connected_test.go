@@ -39,7 +39,7 @@ func connected(t *testing.T, program string) {
 	led, err := url.Parse(begun.URL)
 	errtest.Must(t, err)
 	end := b.send("GET", tg.url+"/auth/connect/callback?"+app.Install(led, true).Encode(), nil, nil)
-	if got := end.Header.Get("Location"); !strings.HasSuffix(got, "/console/index.html#/connected?provider=github") {
+	if got := end.Get("Location"); !strings.HasSuffix(got, "/console/index.html#/connected?provider=github") {
 		t.Fatalf("it ended at %q, want the console to be told of the provider", got)
 	}
 	b.call("POST", "/integrations/github/certification", nil, nil)
@@ -72,8 +72,8 @@ func (f *founder) call(method, path string, body, into any) {
 	f.send(method, f.base+"/companies/"+f.company+path, body, into)
 }
 
-// send sends a request with the cookie, keeps that of the answer, and decodes the answer into into, unless that is nil.
-func (f *founder) send(method, address string, body, into any) *http.Response {
+// send sends a request with the cookie, keeps that of the answer, decodes the answer into into, unless that is nil, and returns its headers.
+func (f *founder) send(method, address string, body, into any) http.Header {
 	f.t.Helper()
 	sent := []byte{}
 	if body != nil {
@@ -106,5 +106,5 @@ func (f *founder) send(method, address string, body, into any) *http.Response {
 	if into != nil {
 		errtest.Must(f.t, json.Unmarshal(text, into))
 	}
-	return resp
+	return resp.Header
 }

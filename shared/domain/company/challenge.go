@@ -49,7 +49,7 @@ func errChallenge() error {
 	return fault.New(fault.Unauthenticated, "the challenge is unknown, used or expired; log in again")
 }
 
-// OpenChallenge returns who a challenge is for. It returns fault.Unauthenticated for one that counts no more.
+// OpenChallenge returns who a challenge is for. It returns fault.Unauthenticated for a challenge that counts no more.
 func OpenChallenge(ctx context.Context, st store.Store, challengeID string, now time.Time) (Challenged, error) {
 	var of challenge
 	at := store.Secret(challengeID)

@@ -88,7 +88,7 @@ func (a Account) Kinds() []string {
 	return kinds
 }
 
-// Enrol begins to enrol a TOTP factor and returns its key, which the person must see now. It replaces one that was begun before.
+// Enrol begins to enrol a TOTP factor and returns its key, which the person must see now. It replaces a factor that was begun before.
 func (a *Account) Enrol(ctx context.Context, v Vault, name string, now time.Time) (user.Factor, []byte, error) {
 	if len(a.Factors) >= MaxFactors {
 		return user.Factor{}, nil, fault.Newf(fault.Conflict, "a person has at most %d second factors; remove one first", MaxFactors)

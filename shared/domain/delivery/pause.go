@@ -18,7 +18,7 @@ type Pause struct {
 	Until  time.Time   `json:"until" doc:"when the next attempt may be made; resume-integration makes it now"`
 }
 
-// Turn tells that an attempt has begun a pause of its endpoint, or has ended one that began because attempts failed.
+// Turn tells that an attempt has begun a pause of its endpoint, or has ended a pause that began because attempts failed.
 type Turn struct {
 	Paused bool      `json:"paused,omitempty"`
 	Since  time.Time `json:"since"`          // when the pause began

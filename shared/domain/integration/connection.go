@@ -103,7 +103,7 @@ func RevocationKey(id string) string { return "REVOCATION#" + id }
 
 func revocationLabel(id string) string { return "revocation/" + id }
 
-// SealRevocation returns the token of a grant as one that waits to be revoked. A refresh token ends its access tokens too.
+// SealRevocation returns the token of a grant as a token that waits to be revoked. A refresh token ends its access tokens too.
 func SealRevocation(ctx context.Context, c store.Company, v Vault, kind string, g Grant, now time.Time) (Revocation, error) {
 	r := Revocation{ID: g.ID, Kind: kind, ClientID: g.ClientID, Hint: "refresh_token", Until: now.Add(revocationKept).UTC()}
 	token := g.Refresh
@@ -115,7 +115,7 @@ func SealRevocation(ctx context.Context, c store.Company, v Vault, kind string, 
 	return r, err
 }
 
-// LoadRevocation reads and opens a token that waits to be revoked. Its version is 0 if there is none.
+// LoadRevocation reads and opens a token that waits to be revoked. Its version is 0 if no such token is stored.
 func LoadRevocation(ctx context.Context, c store.Company, v Vault, id string) (r Revocation, token string, version int64, err error) {
 	item, err := c.Get(ctx, RevocationKey(id), &r)
 	if errors.Is(err, store.ErrNotFound) {

@@ -43,7 +43,7 @@ type Factor struct {
 	UsedAt    time.Time `json:"usedAt,omitzero"`
 }
 
-// The kinds of factors. RecoveryCode is none that is enrolled: each person with a factor has such codes.
+// The kinds of factors. A RecoveryCode is not enrolled: each person with a factor has such codes.
 const (
 	FactorTOTP   = "totp"
 	RecoveryCode = "recovery-code"

@@ -21,7 +21,7 @@ type Server struct {
 	NamesIssuer   bool              `json:"namesIssuer,omitempty"`
 	Authorization string            `json:"authorization"`
 	Token         string            `json:"token"`
-	Revocation    string            `json:"revocation,omitempty"` // RFC 7009; "": there is none
+	Revocation    string            `json:"revocation,omitempty"` // RFC 7009; "": no such endpoint
 	Basic         bool              `json:"basic,omitempty"`      // the client proves itself by HTTP Basic; otherwise in the form
 	Scopes        []string          `json:"scopes,omitempty"`
 	Separator     string            `json:"separator,omitempty"`  // of the scopes; "": a space
@@ -166,7 +166,7 @@ func tokenOf(t *oauth2.Token, err error, former string) (Token, error) {
 	return out, nil
 }
 
-// kindOf returns what an error code of a token endpoint means, or nil for one that may pass. The codes are those of RFC 6749 §5.2, and
+// kindOf returns what an error code of a token endpoint means, or nil for an error that may pass. The codes are those of RFC 6749 §5.2, and
 // those that Slack and GitHub have in their place.
 func kindOf(code string) error {
 	switch code {

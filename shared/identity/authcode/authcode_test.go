@@ -128,7 +128,7 @@ func TestServer_Refresh(t *testing.T) {
 		name   string
 		status int
 		body   string
-		want   error // nil: one that may pass
+		want   error // nil: an error that may pass
 	}{
 		{"invalid_grant", 400, `{"error": "invalid_grant", "error_description": "s3cret-echo"}`, authcode.ErrGrant},
 		{"Slack", 200, `{"ok": false, "error": "invalid_refresh_token"}`, authcode.ErrGrant},

@@ -20,7 +20,7 @@ const (
 	digits  = 6
 	modulus = 1_000_000
 	keySize = 20 // bytes, as RFC 4226 §4 recommends
-	skew    = 1  // steps before and after the current one that are accepted (RFC 6238 §5.2)
+	skew    = 1  // steps before and after the current step that are accepted (RFC 6238 §5.2)
 )
 
 // NewKey makes a random key.
@@ -46,7 +46,7 @@ func Address(key []byte, issuer, account string) string {
 func At(key []byte, now time.Time) string { return code(key, step(now)) }
 
 // Check returns the step of a code that is right at a time and later than the step after. ok is false for any other code: also for
-// one that was used, because its step is not later than the last one.
+// a code that was used, because its step is not later than the last one.
 func Check(key []byte, text string, after int64, now time.Time) (used int64, ok bool) {
 	current := step(now)
 	for s := current - skew; s <= current+skew; s++ {

@@ -82,7 +82,7 @@ type Answer struct {
 
 // The reasons why a connection is not made, apart from those of package authcode.
 var (
-	// ErrChanged reports that the operator's application is not the one that the trip began with.
+	// ErrChanged reports that the operator's application is not the application that the trip began with.
 	ErrChanged = errors.New("the operator's application has changed")
 	// ErrAccount reports that the access is to another account than before.
 	ErrAccount = errors.New("the access is to another account than before")

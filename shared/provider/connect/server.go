@@ -1,5 +1,5 @@
 // Package connect gives integrations access at their providers without pasted tokens: by OAuth 2, or by the installation of a GitHub
-// App. It is the only place that knows whether what an integration fetches with was pasted, is a token that it refreshes, or one that
+// App. It is the only place that knows whether what an integration fetches with was pasted, is a token that it refreshes, or a token that
 // it makes.
 package connect
 
@@ -69,7 +69,7 @@ func (a Access) Registered(ctx context.Context, kind string) (bool, error) {
 	return ok, err
 }
 
-// registered returns the operator's application with a kind of provider. It returns fault.Conflict if there is none.
+// registered returns the operator's application with a kind of provider. It returns fault.Conflict if the operator has none registered.
 func (a Access) registered(ctx context.Context, kind string) (registration, error) {
 	known, ok := table()[kind]
 	if !ok {

@@ -49,7 +49,7 @@ type Action struct {
 	Draft string // as JSON
 }
 
-// Run fetches pages as a full sync does. It returns the pages that it has fetched, the one that failed included, and whether more follows.
+// Run fetches pages as a full sync does. It returns the pages that it has fetched, the page that failed included, and whether more follows.
 // A fault.Invalid lists what is wrong with the configuration or the credentials, each with its place in an object of both.
 func (t Trial) Run(ctx context.Context) (pages []Page, more bool, err error) {
 	wire := &wire{client: t.Client, recorded: t.Recorded, credentials: t.Credentials}

@@ -14,7 +14,7 @@ import (
 // applicationsFresh is how long the operator's applications are used before they are read again.
 const applicationsFresh = 5 * time.Minute
 
-// AddApplications adds the applications that the operator has registered with providers. Without ORGOPS_APPLICATIONS there are none. They
+// AddApplications adds the applications that the operator has registered with providers. Without ORGOPS_APPLICATIONS it adds no applications. They
 // are read when one is needed.
 func AddApplications(c *cloud.Cloud, p *boot.Parts) {
 	if c.Settings.Applications != "" {
