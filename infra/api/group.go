@@ -42,7 +42,8 @@ func needs() map[string]need {
 		"executives":   {write: []string{data.Companies, data.Timers}},
 		"mcp":          {write: []string{data.Companies, data.Timers}}, // an executive's actions
 		"operations": {
-			sends: true, mails: true, seal: true, // a test of a channel of notices read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
+			sends: true, mails: true, seal: true, // a test of a channel of notices
+			read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
 			remove: []string{data.Logins},
 		},
 		"console": {memory: 128, nothing: true},
