@@ -1,10 +1,14 @@
 package integrations_test
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/identity/application"
 	"orgops/shared/testkit/githubtest"
@@ -103,5 +107,87 @@ func TestConnect_App_Uninstalled(t *testing.T) {
 	want(t, b.finish(registered.Install(b.connect("github"), true)), connected("github"))
 	if s.get("github").Connection.LostAt != nil {
 		t.Error("the connection is still marked as lost")
+	}
+}
+
+// TestConnect_App_Named stores the repositories that the configuration names, of an installation with many more, in answers as large as
+// GitHub's. The end of a repository that nothing names changes nothing.
+func TestConnect_App_Named(t *testing.T) {
+	t.Parallel()
+	s, _, registered := app(t)
+	registered.Cover(120)
+	b := s.browser()
+	want(t, b.finish(registered.Install(b.connect("github"), true)), connected("github"))
+	if diff := cmp.Diff([]int64{githubtest.RepositoryID}, s.grant("github").Repositories); diff != "" {
+		t.Errorf("repositories (-want +got):\n%s", diff)
+	}
+	registered.Remove(1)
+	registered.Remove(githubtest.SecondID)
+	s.clock.Advance(time.Hour)
+	if got := s.pulls(); !slices.Contains(got, "sync.pull") {
+		t.Errorf("the certification opens %v, want the repository to be fetched", got)
+	}
+}
+
+// TestConnect_App_Removed keeps the access to the repositories that are left, and ends the connection after the last one.
+func TestConnect_App_Removed(t *testing.T) {
+	t.Parallel()
+	s, at, registered := app(t)
+	s.configured("github", map[string]any{"organization": "octo", "baseUrl": at.URL}, 200)
+	b := s.browser()
+	want(t, b.finish(registered.Install(b.connect("github"), true)), connected("github"))
+	if diff := cmp.Diff([]int64{githubtest.RepositoryID, githubtest.SecondID}, s.grant("github").Repositories); diff != "" {
+		t.Errorf("repositories (-want +got):\n%s", diff)
+	}
+	registered.Remove(githubtest.SecondID)
+	s.clock.Advance(time.Hour)
+	s.pulls()
+	if s.get("github").Connection.LostAt != nil {
+		t.Error("the connection is marked as lost, although a repository is left")
+	}
+	if diff := cmp.Diff([]int64{githubtest.RepositoryID}, s.grant("github").Repositories); diff != "" {
+		t.Errorf("repositories after one has gone (-want +got):\n%s", diff)
+	}
+	registered.Remove(githubtest.RepositoryID)
+	s.clock.Advance(time.Hour)
+	s.do("POST", "/github/certification", nil).Want(409)
+	if s.get("github").Connection.LostAt == nil {
+		t.Error("the connection is not marked as lost")
+	}
+}
+
+// TestConnect_App_Passing keeps the connection while GitHub refuses tokens for a rate limit, or for what is no repository's end.
+func TestConnect_App_Passing(t *testing.T) {
+	t.Parallel()
+	s, at, registered := app(t)
+	b := s.browser()
+	want(t, b.finish(registered.Install(b.connect("github"), true)), connected("github"))
+	for name, answer := range map[string]func(w http.ResponseWriter){
+		"Retry-After": func(w http.ResponseWriter) { w.Header().Set("Retry-After", "60"); w.WriteHeader(403) },
+		"exhausted":   func(w http.ResponseWriter) { w.Header().Set("X-RateLimit-Remaining", "0"); w.WriteHeader(403) },
+		"secondary": func(w http.ResponseWriter) {
+			w.WriteHeader(403)
+			_, _ = w.Write([]byte(`{"message": "You have exceeded a secondary rate limit."}`))
+		},
+		"429": func(w http.ResponseWriter) { w.WriteHeader(429) },
+		"500": func(w http.ResponseWriter) { w.WriteHeader(500) },
+	} {
+		at.Before(func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/access_tokens") {
+				return false
+			}
+			answer(w)
+			return true
+		})
+		s.clock.Advance(time.Hour)
+		s.do("POST", "/github/certification", nil).Want(503)
+		if s.get("github").Connection.LostAt != nil {
+			t.Errorf("%s: the connection is marked as lost", name)
+		}
+		at.Before(nil)
+		s.clock.Advance(time.Minute)
+		if got := s.pulls(); !slices.Contains(got, "sync.pull") {
+			t.Errorf("%s: afterwards the certification opens %v, want the repository to be fetched", name, got)
+		}
 	}
 }

@@ -110,7 +110,7 @@ func (a Access) Finish(ctx context.Context, c store.Company, conn connector.Conn
 	now := a.Now().UTC()
 	grant, account := grantOf(got, now), accountOf(got, r.Account)
 	if r.App {
-		if grant, account, err = a.installed(ctx, r, got.Access, answer.Installation); err != nil {
+		if grant, account, err = a.installed(ctx, r, i.Integration, got.Access, answer.Installation); err != nil {
 			return nil, err
 		}
 	}

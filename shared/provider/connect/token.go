@@ -109,8 +109,8 @@ func (h held) refresh(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", store.Fault(err, "")
 	}
+	ctx = context.WithoutCancel(ctx) // the provider counts a refresh token once: what it gives must not get lost
 	got, err := h.ask(ctx)
-	ctx = context.WithoutCancel(ctx) // what the provider gave must not get lost
 	switch {
 	case err == nil:
 		return h.keep(ctx, got)

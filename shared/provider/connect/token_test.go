@@ -353,6 +353,19 @@ func (w *world) due() (all []connect.Errand) {
 	return all
 }
 
+// TestValues_Cancelled stores what a refresh brings although the caller has gone meanwhile.
+func TestValues_Cancelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.clock.Advance(2 * time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.at.Lose(func() bool { cancel(); return false })
+	_, _ = w.token(ctx) // the caller gets nothing
+	w.at.Lose(nil)
+	w.at.Asked()
+	w.wantToken(0)
+}
+
 // TestDo_Check keeps a connection that no sync uses, once a day, and notices within a day that the provider has ended it.
 func TestDo_Check(t *testing.T) {
 	t.Parallel()

@@ -75,10 +75,7 @@ func (r reader) ask(ctx context.Context, address, tag string) (*http.Response, e
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "baseUrl and repository do not make a url")
 	}
-	req.Header.Set("User-Agent", "orgops-github")
-	req.Header.Set("Accept", "application/vnd.github+json")
-	req.Header.Set("X-GitHub-Api-Version", apiVersion)
-	req.Header.Set("Authorization", "Bearer "+r.token)
+	Address(req, r.token)
 	if tag != "" {
 		req.Header.Set("If-None-Match", tag)
 	}
@@ -88,6 +85,14 @@ func (r reader) ask(ctx context.Context, address, tag string) (*http.Response, e
 	}
 	resp.Request = req
 	return resp, nil
+}
+
+// Address sets the headers that every request to GitHub's API has.
+func Address(req *http.Request, bearer string) {
+	req.Header.Set("User-Agent", "orgops-github")
+	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("X-GitHub-Api-Version", apiVersion)
+	req.Header.Set("Authorization", "Bearer "+bearer)
 }
 
 // check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says what GitHub refuses.
@@ -111,25 +116,31 @@ func refused(detail string) error {
 
 func unshown(detail string) error { return fault.Wrap(fault.Unavailable, detail, errRepository) }
 
-// limit tells a rate limit from a refusal. Of a primary limit GitHub says when it is renewed. Of a secondary limit it says
-// how long to wait, or only that there is one.
-func (r reader) limit(resp *http.Response) error {
-	now := r.now()
+// Limited returns the error of a 403 or 429 that is a rate limit, and nil for a refusal. Of a primary limit GitHub says when it is
+// renewed. Of a secondary limit it says how long to wait, or only that there is one.
+func Limited(resp *http.Response, now time.Time) error {
 	if resp.Header.Get("Retry-After") != "" {
 		return &connector.ThrottledError{Until: now.Add(outbound.RetryAfter(resp.Header, now, defaultWait, maxWait))}
 	}
-	if until := r.exhausted(resp.Header); !until.IsZero() {
+	if until := exhausted(resp.Header, now); !until.IsZero() {
 		return &connector.ThrottledError{Until: until}
 	}
 	complaint, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // without the text it is a refusal
 	if resp.StatusCode == http.StatusTooManyRequests || strings.Contains(strings.ToLower(string(complaint)), "rate limit") {
 		return &connector.ThrottledError{Until: now.Add(defaultWait)}
 	}
+	return nil
+}
+
+func (r reader) limit(resp *http.Response) error {
+	if err := Limited(resp, r.now()); err != nil {
+		return err
+	}
 	return unshown("GitHub refuses the token for this repository; give it read access to issues and contents")
 }
 
 // exhausted returns when the primary rate limit is renewed if no request is left before, and otherwise the zero time.
-func (r reader) exhausted(header http.Header) time.Time {
+func exhausted(header http.Header, now time.Time) time.Time {
 	if header.Get(headerLeft) != "0" {
 		return time.Time{}
 	}
@@ -137,7 +148,7 @@ func (r reader) exhausted(header http.Header) time.Time {
 	if err != nil {
 		seconds = 0
 	}
-	return connector.Renewal(time.Unix(seconds, 0), r.now(), defaultWait, maxWait)
+	return connector.Renewal(time.Unix(seconds, 0), now, defaultWait, maxWait)
 }
 
 // expiry returns when the token expires, or the zero time if GitHub does not say so. A classic token may live forever.

@@ -43,6 +43,12 @@ func (c Config) has(name string) bool {
 	return false
 }
 
+// Covers reports whether a stored configuration names a repository.
+func Covers(raw json.RawMessage, name string) bool {
+	var config Config
+	return json.Unmarshal(raw, &config) == nil && config.has(name)
+}
+
 // stateOf returns the state of one repository.
 func (c Config) stateOf(s state, name string) state {
 	if c.isSeveral() {

@@ -161,7 +161,7 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 		return page, next, err
 	}
 	defer resp.Body.Close()
-	page.NotBefore, page.CredentialsUntil = r.exhausted(resp.Header), expiry(resp.Header)
+	page.NotBefore, page.CredentialsUntil = exhausted(resp.Header, r.now()), expiry(resp.Header)
 	next = at
 	next.Next, next.Trail, next.unchanged = "", trail, resp.StatusCode == http.StatusNotModified
 	if next.unchanged {

@@ -25,6 +25,8 @@ const (
 	AppID        = "12345"
 	Installation = 7001
 	RepositoryID = 1300192
+	Second       = "octo/site"
+	SecondID     = 1300193
 )
 
 // App is a GitHub App of the server. Its tokens last an hour.
@@ -36,6 +38,8 @@ type App struct {
 	users   map[string]bool
 	tokens  map[string]time.Time
 	ended   bool
+	others  int     // repositories that the installation covers too
+	gone    []int64 // repositories that it covers no more
 	made    int
 }
 
@@ -85,6 +89,42 @@ func (a *App) Move(account int64) {
 	a.account, a.ended = account, false
 }
 
+// Cover lets the installation cover so many repositories of other owners too, which the lists show before Repository.
+func (a *App) Cover(others int) {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	a.others = others
+}
+
+// Remove takes a repository out of the installation, which refuses tokens for it from now on.
+func (a *App) Remove(id int64) {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	a.gone = append(a.gone, id)
+}
+
+// page returns a page of the installation's repositories, each as large as GitHub shows it.
+func (a *App) page(r *http.Request) map[string]any {
+	urls := map[string]string{}
+	for n := range 50 {
+		urls[fmt.Sprintf("member_%d_url", n)] = "https://api.github.com/repos/octo/app/" + strings.Repeat("x", 60)
+	}
+	all := []any{}
+	show := func(id int64, name string) {
+		if !slices.Contains(a.gone, id) {
+			all = append(all, map[string]any{"id": id, "full_name": name, "urls": urls})
+		}
+	}
+	for n := range a.others {
+		show(int64(n+1), fmt.Sprintf("other/app-%d", n))
+	}
+	show(RepositoryID, Repository)
+	show(SecondID, Second)
+	size := atoi(r.URL.Query().Get("per_page"), 30)
+	from := min((atoi(r.URL.Query().Get("page"), 1)-1)*size, len(all))
+	return map[string]any{"total_count": len(all), "repositories": all[from:min(from+size, len(all))]}
+}
+
 // Made returns how many tokens of the installation the app has got.
 func (a *App) Made() int {
 	a.s.mu.Lock()
@@ -106,7 +146,9 @@ func (a *App) serve(w http.ResponseWriter, r *http.Request) (answered bool) {
 	case path == "/user/installations":
 		a.user(w, r, map[string]any{"installations": []any{map[string]any{"id": Installation, "account": map[string]any{"id": a.account}}}})
 	case path == fmt.Sprintf("/user/installations/%d/repositories", Installation):
-		a.user(w, r, map[string]any{"total_count": 1, "repositories": []any{map[string]any{"id": RepositoryID}}})
+		a.user(w, r, a.page(r))
+	case path == "/installation/repositories" && a.accepts(r):
+		write(w, http.StatusOK, a.page(r))
 	case path == fmt.Sprintf("/app/installations/%d/access_tokens", Installation):
 		a.mint(w, r)
 	default:
@@ -152,14 +194,29 @@ func (a *App) mint(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "A JSON web token could not be decoded")
 	case a.ended:
 		refuse(w, http.StatusNotFound, "Not Found")
-	case json.NewDecoder(r.Body).Decode(&asked) != nil || !slices.Equal(asked.RepositoryIDs, []int64{RepositoryID}) || asked.Permissions["issues"] != "read":
+	case json.NewDecoder(r.Body).Decode(&asked) != nil || !a.narrow(asked.RepositoryIDs, asked.Permissions):
 		refuse(w, http.StatusUnprocessableEntity, "the token is not narrowed to what the user may read")
 	default:
 		token, until := "ghs_"+rand.Text(), a.s.now().Add(time.Hour)
 		a.tokens[token] = until
-		a.made++
+		if asked.RepositoryIDs != nil {
+			a.made++
+		}
 		write(w, http.StatusCreated, map[string]any{"token": token, "expires_at": until.UTC().Format(time.RFC3339)})
 	}
+}
+
+// narrow reports whether a token is for repositories that the installation covers and the configuration names, or for the list of all.
+func (a *App) narrow(ids []int64, permissions map[string]string) bool {
+	if ids == nil {
+		return len(permissions) == 1 && permissions["metadata"] == "read"
+	}
+	for _, id := range ids {
+		if id != RepositoryID && id != SecondID || slices.Contains(a.gone, id) {
+			return false
+		}
+	}
+	return len(ids) > 0 && permissions["issues"] == "read"
 }
 
 // proved reports whether a JWT is the app's own, as GitHub documents: RS256, at most ten minutes.
