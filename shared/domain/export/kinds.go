@@ -37,6 +37,7 @@ func Kinds() []Kind {
 		{"advice", technical},
 		{"approval-mark", technical},
 		{"bounds", technical},
+		{"challenge", technical},
 		{"client-assertion", technical},
 		{"client-use", technical},
 		{"connect-try", technical},

@@ -26,7 +26,7 @@ func sizeOf(function string) int {
 	case "inbound":
 		return 14_000_000
 	case "integrations":
-		return 14_200_000
+		return 15_500_000
 	case "operations":
 		return 15_500_000
 	case "mcp":
