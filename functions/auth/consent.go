@@ -133,7 +133,8 @@ func (d Deps) decide(ctx context.Context, in *decideInput) (*decideOutput, error
 
 // allowed returns the grant that a person allows.
 func (d Deps) allowed(ctx context.Context, w wanted, in ConsentRequest) (grant.Grant, error) {
-	if err := d.vouched(ctx); err != nil {
+	strong, err := d.vouched(ctx)
+	if err != nil {
 		return grant.Grant{}, err
 	}
 	caller, now := web.CallerOf(ctx), d.Now().UTC()
@@ -141,7 +142,7 @@ func (d Deps) allowed(ctx context.Context, w wanted, in ConsentRequest) (grant.G
 	if err != nil {
 		return grant.Grant{}, err
 	}
-	g := grant.Grant{ID: id.New(), Generation: login.Generation, Client: w.document.client(), UserID: caller.UserID, Provider: caller.Provider, CreatedAt: now}
+	g := grant.Grant{ID: id.New(), Generation: login.Generation, Client: w.document.client(), UserID: caller.UserID, Provider: caller.Provider, Strong: strong, CreatedAt: now}
 	if w.companyID != "" {
 		g.Resource = token.MCPResource(d.Issuers[0], w.companyID)
 	}

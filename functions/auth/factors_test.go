@@ -125,13 +125,22 @@ func TestFactor(t *testing.T) {
 	p.answer(challenge, p.code()).WantProblem(401, "unauthenticated") // it was used
 	p.answer(challenge, strings.ToLower(p.recovery[3])).Want(200)
 	p.answer(p.challenged(), p.recovery[3]).WantProblem(401, "unauthenticated")
-	session := read(p.answer(p.challenged(), strings.ReplaceAll(p.recovery[4], "-", "")).Want(200)).Token
+	session := read(p.answer(p.challenged(), strings.ReplaceAll(p.recovery[4], "-", " ")).Want(200)).Token
 	h.Do("GET", "/auth/factors", session, nil).Want(200).JSON(&list)
 	if list.RecoveryCodes != 8 {
 		t.Errorf("%d recovery codes are left, want 8", list.RecoveryCodes)
 	}
 	var renewed auth.RecoveryCodes
-	h.Do("POST", "/auth/recovery-codes", session, nil).Want(201).JSON(&renewed)
+	for range 2 {
+		h.Do("POST", "/auth/recovery-codes", session, nil, "Idempotency-Key", "k").Want(201).JSON(&renewed)
+	}
+	kept, err := store.For(h.Store, h.A.ID).Query(t.Context(), store.Query{Prefix: "IDEMPOTENCY#"})
+	errtest.Must(t, err)
+	var answer struct{ Body []byte }
+	errtest.Must(t, kept.Items[0].Decode(&answer))
+	if len(answer.Body) == 0 || strings.Contains(string(answer.Body), renewed.RecoveryCodes[0]) {
+		t.Errorf("kept answer = %q, want a sealed one", answer.Body)
+	}
 	p.answer(p.challenged(), p.recovery[5]).WantProblem(401, "unauthenticated")
 	p.answer(p.challenged(), renewed.RecoveryCodes[5]).Want(200)
 	h.Do("DELETE", "/auth/factors/"+unknownFactor, session, nil).WantProblem(404, "not-found")
@@ -232,13 +241,16 @@ func TestChallenge_BruteForce(t *testing.T) {
 	t.Parallel()
 	h, clock := harness(t)
 	p := enrols(t, h, clock, h.A.Email)
-	for range company.MaxWrongCodes {
+	for n := range company.MaxWrongCodes {
+		if n == company.MaxWrongCodes-1 {
+			p.signIn() // a right code between them changes nothing
+		}
 		p.answer(p.challenged(), p.wrong()).WantProblem(401, "unauthenticated")
 		clock.Advance(20 * time.Second)
 	}
 	r := p.answer(p.challenged(), p.next())
 	r.WantProblem(429, "quota-exceeded")
-	if got, want := r.Header.Get("Retry-After"), fmt.Sprint(3600-220-10); got != want {
+	if got, want := r.Header.Get("Retry-After"), fmt.Sprint(3600-10*20-2*30); got != want {
 		t.Errorf("Retry-After = %s, want %s", got, want)
 	}
 	p.answer(p.challenged(), p.recovery[0]).WantProblem(429, "quota-exceeded")
@@ -332,8 +344,14 @@ func TestFactor_Downgrade(t *testing.T) {
 		return h.Do("POST", "/auth/invitation", "", map[string]string{"token": invitation}, "Authorization", "Bearer "+bearer)
 	}
 	by(before).WantProblem(401, "second-factor-required")
+	session, err := h.Verifier.Verify(p.session)
+	errtest.Must(t, err)
+	clock.Advance(time.Minute)
 	claims, err := h.Verifier.Verify(read(by(p.session).Want(200)).Token)
 	errtest.Must(t, err)
+	if !claims.Expires.Equal(session.Expires) {
+		t.Errorf("the token of the invitation ends at %v, want the end of the session, %v", claims.Expires, session.Expires)
+	}
 	if diff := cmp.Diff([]string{"mfa", "otp", "pwd"}, claims.Methods); diff != "" {
 		t.Errorf("methods differ (-want +got):\n%s", diff)
 	}
@@ -361,13 +379,14 @@ func executiveToken(t *testing.T, h *webtest.Harness, companyID string) string {
 	return text
 }
 
-// TestFactor_Consent lets a third party outlive only a session that has proved the person's factor.
+// TestFactor_Consent lets a third party outlive only a session that has proved the person's factor. A grant of before goes on until the
+// company requires a factor.
 func TestFactor_Consent(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
 	agent := m.document(nil)
 	before := signIn(m.Harness, m.A.Email, webtest.Password)
-	agent.consent(before, nil, nil)
+	weak := agent.got(agent.exchange(agent.consent(before, nil, nil).Get("code"), nil))
 	p := enrols(t, m.Harness, m.clock, m.A.Email)
 	body := agent.request(object{"allow": true, "scopes": []string{"memory:read"}})
 	r := m.Do("POST", "/auth/consent", before, body)
@@ -375,7 +394,11 @@ func TestFactor_Consent(t *testing.T) {
 	if got, want := r.Header.Get("WWW-Authenticate"), `Bearer error="insufficient_user_authentication"`; got != want {
 		t.Errorf("WWW-Authenticate = %s, want %s", got, want)
 	}
-	agent.consent(p.session, nil, nil)
+	strong := agent.got(agent.exchange(agent.consent(p.session, nil, nil).Get("code"), nil))
+	weak = agent.got(agent.refreshed(weak.Refresh, nil))
+	errtest.Must(t, company.RequireSecondFactor(t.Context(), store.For(m.Store, m.A.ID), true))
+	m.wantRefused("a grant of a session without a factor", agent.refreshed(weak.Refresh, nil), 400, "invalid_grant")
+	agent.got(agent.refreshed(strong.Refresh, nil))
 }
 
 // TestFactor_Told records an enrolment in each company of the person, and tells the person.
@@ -424,8 +447,10 @@ func TestFactor_Required(t *testing.T) {
 		return h.Do("PUT", "/companies/"+h.B.ID+"/operations/second-factor", bearer, map[string]bool{"required": required})
 	}
 	require(h.UserToken(h.B.ID, h.B.UserID, user.Operator), true).WantProblem(403, "insufficient-scope")
-	require(signIn(h, h.B.Email, webtest.Password), true).WantProblem(409, "conflict")
+	without := signIn(h, h.B.Email, webtest.Password)
+	require(without, true).WantProblem(409, "conflict")
 	require(enrols(t, h, clock, h.B.Email).session, true).Want(200)
+	require(without, false).WantProblem(409, "conflict")
 
 	weak := func(companyID string) (got struct {
 		Token    string `json:"access_token"`
@@ -447,6 +472,9 @@ func TestFactor_Required(t *testing.T) {
 	}
 	if got := refused(switches(h, elsewhere.Token, h.B.ID).Want(400)).Code; got != "invalid_target" {
 		t.Errorf("code of a switch without a factor = %q, want invalid_target", got)
+	}
+	if got := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password}).CompanyID; got != h.A.ID {
+		t.Errorf("after a refused switch a login leads to %s, want %s as before", got, h.A.ID)
 	}
 	fresh := invites(t, h, h.B.ID, "mia@acme.test")
 	var accepted struct {

@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/client"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/grant"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -42,7 +43,7 @@ func (d Deps) exchangeGrant(ctx context.Context, companyID, secret string, in To
 	}
 	refresh, g := s.NewRefresh(companyID)
 	s.Grant = g
-	out, err := d.sign(ctx, claims)
+	out, err := d.signGrant(ctx, c, s.Grant, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (d Deps) refresh(ctx context.Context, in TokenRequest) (*loginOutput, error
 	if err != nil {
 		return nil, err
 	}
-	out, err := d.sign(ctx, claims)
+	out, err := d.signGrant(ctx, c, s.Grant, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +171,19 @@ func (d Deps) claimsOfGrant(ctx context.Context, c store.Company, g grant.Grant,
 		}
 	}
 	return claims, narrow(&claims, in.Scope)
+}
+
+// signGrant answers a token of a grant with these claims. It refuses a grant that a session without a second factor gave, if the company
+// requires one.
+func (d Deps) signGrant(ctx context.Context, c store.Company, g grant.Grant, claims token.Claims) (session, error) {
+	is, _, err := company.Get(ctx, c)
+	if err != nil {
+		return session{}, err
+	}
+	if is.SecondFactor && !g.Strong {
+		return session{}, errGrant("the company requires a second factor, and the person allowed this without one; authorize again")
+	}
+	return d.signFor(ctx, is, claims)
 }
 
 // identifyGrant names the grant and who is behind it in the request's audit record.

@@ -57,7 +57,7 @@ func (d Deps) invited(ctx context.Context, i company.Invitation) {
 }
 
 // present returns the consent of a person who is logged in, and how the person logged in: the token is a user's own, and not one of a
-// client or an executive. The token of the new company lives for an hour, because the person has just taken the invitation.
+// client or an executive. The token of the new company ends with it, so that invitations do not renew a stolen one.
 func (d Deps) present(ctx context.Context, authorization string) (company.Consent, proof, error) {
 	_, text, _ := strings.Cut(authorization, " ")
 	claims, err := web.Verified(ctx, text)
@@ -67,7 +67,7 @@ func (d Deps) present(ctx context.Context, authorization string) (company.Consen
 	if claims.Client != "" {
 		return company.Consent{}, proof{}, fault.New(fault.Forbidden, "only a person accepts an invitation; send the token of a user who logged in")
 	}
-	by := proof{At: claims.AuthTime, Methods: claims.Methods}
+	by := proof{At: claims.AuthTime, Methods: claims.Methods, Until: claims.Expires}
 	return company.Consent{CompanyID: claims.Company, UserID: claims.Subject, Strong: by.strong()}, by, nil
 }
 

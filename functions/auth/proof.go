@@ -11,6 +11,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
+	"orgops/shared/identity/token"
 	"orgops/shared/web"
 )
 
@@ -18,7 +19,6 @@ import (
 const (
 	byPassword = "pwd"
 	byCode     = "otp"
-	byFactors  = "mfa"
 )
 
 // proof says when and how a person proved to be one, for the tokens that follow.
@@ -30,11 +30,11 @@ type proof struct {
 }
 
 // strong reports whether the person has proved a second factor.
-func (p proof) strong() bool { return p.Provider || slices.Contains(p.Methods, byFactors) }
+func (p proof) strong() bool { return p.Provider || token.Strong(p.Methods) }
 
 // withCode returns the proof with a code of a second factor.
 func (p proof) withCode() proof {
-	p.Methods = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Methods), byCode, byFactors))))
+	p.Methods = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Methods), byCode, token.ByFactors))))
 	return p
 }
 
@@ -57,29 +57,30 @@ func (d Deps) fresh(ctx context.Context, account company.Account) error {
 	return insufficient(detail, fmt.Sprintf(`, max_age="%d"`, int(MaxProofAge.Seconds())))
 }
 
-// vouched refuses a session without the second factor that the person has or the company requires, for what outlives the session.
-func (d Deps) vouched(ctx context.Context) error {
+// vouched refuses a session without the second factor that the person has or the company requires, for what outlives the session. strong
+// reports whether the session would do if the company required a factor.
+func (d Deps) vouched(ctx context.Context) (strong bool, err error) {
 	caller := web.CallerOf(ctx)
-	if (proof{Methods: caller.Methods}).strong() {
-		return nil
+	if token.Strong(caller.Methods) {
+		return true, nil
 	}
 	u, err := d.caller(ctx)
 	if err != nil || u.Identity != "" {
-		return err
+		return err == nil, err
 	}
 	c, _, err := company.Get(ctx, web.Tenant(ctx))
 	if err != nil {
-		return err
+		return false, err
 	}
 	all, err := company.Accounts(ctx, d.Store, u.Email)
 	if err != nil {
-		return err
+		return false, err
 	}
 	account, err := company.AccountOf(all, caller.Company, u.ID)
 	if err != nil || len(account.Factors) == 0 && !c.SecondFactor {
-		return err
+		return false, err
 	}
-	return insufficient("log in again with a second factor: this session began without one", "")
+	return false, insufficient("log in again with a second factor: this session began without one", "")
 }
 
 // insufficient asks for a login that proves more (RFC 9470).

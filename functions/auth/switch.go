@@ -36,18 +36,18 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 	if len(account.Factors) > 0 && !by.strong() {
 		return nil, errTarget("the session began without the person's second factor; log in again with it")
 	}
-	if account.Last != chosen.CompanyID {
-		account.Last = chosen.CompanyID
-		if err := ignoreConflict(d.Store.Commit(ctx, account.Writes()...)); err != nil {
-			return nil, err
-		}
-	}
 	out, err := d.open(ctx, by, chosen, slices.Delete(open, at, at+1)...)
 	if err != nil {
 		return nil, err
 	}
 	if out.Body.EnrolmentRequired {
 		return nil, errTarget("the company requires a second factor, and the session began without one; set one up with POST /auth/factors, or log in to that company")
+	}
+	if account.Last != chosen.CompanyID {
+		account.Last = chosen.CompanyID
+		if err := ignoreConflict(d.Store.Commit(ctx, account.Writes()...)); err != nil {
+			return nil, err
+		}
 	}
 	out.Body.IssuedTokenType = accessToken
 	return out, nil

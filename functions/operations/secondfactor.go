@@ -10,6 +10,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/web"
 )
 
@@ -17,7 +18,7 @@ func (d Deps) registerSecondFactor(api huma.API) {
 	const path = "/second-factor"
 	web.Register(api, operation(http.MethodGet, path, "get-second-factor", "Get whether users need a second factor", "The company decides with put-second-factor.", http.StatusOK, user.ScopeOperationsRead), getSecondFactor)
 	put := operation(http.MethodPut, path, "put-second-factor", "Decide whether users need a second factor",
-		"Once it is required, a user without one gets a token without scopes, which enrols one: see begin-factor. Tokens that were issued before go on until they end, at most an hour. "+
+		"Once it is required, a user without one gets a token without scopes, which enrols one: see begin-factor. Tokens that were issued before go on until they end, at most an hour. A third party that got access from a session without a factor must be authorized again. "+
 			"Users of the company's identity provider have the factors that the provider asks for, and clients have none. Only a founder decides, who has logged in with a second factor.",
 		http.StatusOK, user.ScopeOperationsWrite)
 	put.Errors = []int{http.StatusConflict}
@@ -45,8 +46,8 @@ func putSecondFactor(ctx context.Context, in *struct{ Body SecondFactor }) (*sec
 	if err != nil {
 		return nil, err
 	}
-	if in.Body.Required && u.Identity == "" && !slices.Contains(caller.Methods, "mfa") {
-		return nil, fault.New(fault.Conflict, "you would lock yourself out; log in with a second factor of your own first")
+	if u.Identity == "" && !token.Strong(caller.Methods) {
+		return nil, fault.New(fault.Conflict, "only a session that has proved a second factor decides who needs one; log in with a second factor of your own first")
 	}
 	return &secondFactorOutput{in.Body}, company.RequireSecondFactor(ctx, web.Tenant(ctx), in.Body.Required)
 }

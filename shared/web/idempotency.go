@@ -271,7 +271,7 @@ func holdsSecret(s *huma.Schema, schemas huma.Registry, seen map[*huma.Schema]bo
 	}
 	for name, property := range s.Properties {
 		lower := strings.ToLower(name)
-		for _, word := range []string{"secret", "password", "token"} {
+		for _, word := range []string{"secret", "password", "token", "recoverycodes"} {
 			if strings.HasSuffix(lower, word) {
 				return true
 			}

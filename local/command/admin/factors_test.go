@@ -9,6 +9,7 @@ import (
 	"orgops/local/process"
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/totp"
 	"orgops/shared/run/config"
@@ -16,7 +17,8 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// TestFactors removes the second factors of a person who has lost them, and records it in each company of the person.
+// TestFactors removes the second factors of a person who has lost them, and records it in each company of the person. The person
+// gets a notice.
 func TestFactors(t *testing.T) {
 	t.Parallel()
 	const email = "ada@example.com"
@@ -59,8 +61,17 @@ func TestFactors(t *testing.T) {
 	if got := account(e).Kinds(); len(got) > 0 {
 		t.Errorf("kinds of factors that are left = %v, want none", got)
 	}
+	told := 0
 	for _, m := range account(e).Members {
 		records := 0
+		for item, err := range store.For(e.Store, m.CompanyID).Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
+			errtest.Must(t, err)
+			var n notice.Stored
+			errtest.Must(t, item.Decode(&n))
+			if n.Name == "factor-removed" && n.UserID == m.UserID {
+				told++
+			}
+		}
 		for item, err := range store.For(e.Store, m.CompanyID).Items(t.Context(), store.Query{Prefix: audit.Prefix}) {
 			errtest.Must(t, err)
 			var r audit.Record
@@ -72,5 +83,8 @@ func TestFactors(t *testing.T) {
 		if records != 1 {
 			t.Errorf("%d records of the removal in %s, want 1", records, m.CompanyID)
 		}
+	}
+	if told != 1 {
+		t.Errorf("%d notices of the removal, want 1", told)
 	}
 }

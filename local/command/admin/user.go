@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/provider/catalog"
@@ -72,17 +73,29 @@ func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 	})
 }
 
-// removeFactors removes a person's second factors, after the operator has made sure who asks. Each company of the person has a record.
+// removeFactors removes a person's second factors, after the operator has made sure who asks. Each company of the person has a record,
+// and the person gets a notice.
 func removeFactors(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	email := flags.String("email", "", "the person's e-mail address (required)")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
-		record := func(of user.Login) store.Op {
-			return audit.Write(store.For(st, of.CompanyID), audit.Commanded(operator(), "remove-factors", "operations/users/"+of.UserID, time.Now()), 1)
-		}
-		removed, err := company.RemoveFactors(ctx, st, *email, record)
+		now := time.Now()
+		removed, err := company.RemoveFactors(ctx, st, *email, func(a company.Account) (ops []store.Op, err error) {
+			for _, m := range a.Members {
+				ops = append(ops, audit.Write(store.For(st, m.CompanyID), audit.Commanded(operator(), "remove-factors", "operations/users/"+m.UserID, now), 1))
+			}
+			if open := a.Open(); len(open) > 0 {
+				c := store.For(st, open[0].CompanyID)
+				u, _, err := company.GetUser(ctx, c, open[0].UserID)
+				if err != nil {
+					return nil, err
+				}
+				ops = append(ops, notice.FactorRemoved(u, "", now).Create(c)...)
+			}
+			return ops, nil
+		})
 		if err != nil {
 			return err
 		}

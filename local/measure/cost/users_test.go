@@ -65,7 +65,7 @@ func userRequests() map[string]func(*world) ask {
 			const path = "/operations/second-factor"
 			strong := http.Header{"Authorization": {"Bearer " + w.strong(w.founder, user.Founder)}}
 			w.do(w.server(), ask{method: http.MethodPut, path: path, body: `{"required":true}`, header: strong}, nil)
-			return ask{method: http.MethodPut, path: path, body: `{"required":false}`} // so that the later steps log in
+			return ask{method: http.MethodPut, path: path, body: `{"required":false}`, header: strong} // so that the later steps log in
 		},
 		"ask-reset": func(w *world) ask {
 			return ask{method: http.MethodPost, path: "//auth/reset", body: `{"email":"` + w.addUser().Email + `"}`}

@@ -27,12 +27,12 @@ const PersonsKey = "persons"
 
 // Limits of second factors.
 const (
-	MaxFactors    = 10
+	MaxFactors    = 3
 	RecoveryCodes = 10
 	EnrolmentKept = 10 * time.Minute
 
-	// MaxWrongCodes bounds the wrong codes of a person in WrongKept. With three right codes in a million it lets a person who knows the
-	// password guess right in 4 years on average.
+	// MaxWrongCodes bounds the wrong codes of a person in WrongKept, also if right ones are between. With three right codes in a
+	// million for each of MaxFactors it lets a person who knows the password guess right in 15 months on average.
 	MaxWrongCodes = 10
 	WrongKept     = time.Hour
 )
@@ -48,8 +48,8 @@ func RequireSecondFactor(ctx context.Context, c store.Company, required bool) er
 }
 
 // RemoveFactors removes all second factors of the persons with an e-mail address, for the operator of the service, and returns how many
-// there were. each returns further writes for a login of a person, such as a record.
-func RemoveFactors(ctx context.Context, st store.Store, email string, each func(user.Login) store.Op) (int, error) {
+// there were. each returns further writes for a person, such as records.
+func RemoveFactors(ctx context.Context, st store.Store, email string, each func(Account) ([]store.Op, error)) (int, error) {
 	all, err := Accounts(ctx, st, email)
 	if err != nil {
 		return 0, err
@@ -61,10 +61,11 @@ func RemoveFactors(ctx context.Context, st store.Store, email string, each func(
 		}
 		removed += len(a.Factors)
 		a.Disarm()
-		ops = append(ops, a.Writes()...)
-		for _, m := range a.Members {
-			ops = append(ops, each(m.Login))
+		also, err := each(a)
+		if err != nil {
+			return 0, err
 		}
+		ops = append(append(ops, a.Writes()...), also...)
 	}
 	if removed == 0 {
 		return 0, fault.New(fault.NotFound, "no person with this e-mail address has a second factor")
@@ -115,7 +116,7 @@ func (a *Account) Confirm(ctx context.Context, v Vault, factorID, code string, n
 		a.wrong(now)
 		return f, nil, false, err
 	}
-	a.Enrolling, a.Wrong = nil, nil
+	a.Enrolling = nil
 	a.Factors = append(slices.Clone(a.Factors), f)
 	if len(a.Factors) == 1 {
 		recovery = a.Recover()
@@ -166,20 +167,18 @@ func (a *Account) Prove(ctx context.Context, v Vault, code string, now time.Time
 	if err == nil && !right {
 		right = a.recovers(code)
 	}
-	switch {
-	case err != nil:
-		return false, err
-	case right:
-		a.Wrong = nil
-	default:
+	if err == nil && !right {
 		a.wrong(now)
 	}
-	return right, nil
+	return right, err
 }
+
+// recoverySpelling removes what people may type between the characters of a recovery code.
+var recoverySpelling = strings.NewReplacer("-", "", " ", "")
 
 // recovers uses a recovery code up. It compares with all of them.
 func (a *Account) recovers(code string) bool {
-	digest, found := hashOf(strings.ToUpper(strings.ReplaceAll(code, "-", ""))), -1
+	digest, found := hashOf(strings.ToUpper(recoverySpelling.Replace(code))), -1
 	for i, left := range a.Recovery {
 		if subtle.ConstantTimeCompare([]byte(left), []byte(digest)) == 1 {
 			found = i

@@ -52,6 +52,7 @@ type Grant struct {
 	Since      time.Time `json:"since,omitzero"`       // when the executive was created; a later one may have the same id
 	Scopes     []string  `json:"scopes,omitempty"`     // of a grant that acts for the user
 	Resource   string    `json:"resource,omitempty"`   // the only address that its tokens open; "": the API
+	Strong     bool      `json:"strong,omitempty"`     // a session allowed it that had proved a second factor, or that an identity provider began
 	CreatedAt  time.Time `json:"createdAt"`
 	LastUsedAt time.Time `json:"lastUsedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`

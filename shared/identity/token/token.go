@@ -74,6 +74,12 @@ type Claims struct {
 	Resource  string         // aud: the only resource that takes the token, see MCPResource; "": Config.Audience, the API
 }
 
+// ByFactors is the method of a person who has proved a second factor.
+const ByFactors = "mfa"
+
+// Strong reports whether a person who proved to be one by these methods has proved a second factor.
+func Strong(methods []string) bool { return slices.Contains(methods, ByFactors) }
+
 // wire maps the claims to their JSON.
 type wire struct {
 	jwt.RegisteredClaims
