@@ -173,12 +173,9 @@ func (a *Account) Prove(ctx context.Context, v Vault, code string, now time.Time
 	return right, err
 }
 
-// recoverySpelling removes what people may type between the characters of a recovery code.
-var recoverySpelling = strings.NewReplacer("-", "", " ", "")
-
 // recovers uses a recovery code up. It compares with all of them.
 func (a *Account) recovers(code string) bool {
-	digest, found := hashOf(strings.ToUpper(recoverySpelling.Replace(code))), -1
+	digest, found := hashOf(strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))), -1
 	for i, left := range a.Recovery {
 		if subtle.ConstantTimeCompare([]byte(left), []byte(digest)) == 1 {
 			found = i
