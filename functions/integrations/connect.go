@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -92,7 +93,7 @@ type connectCallback struct {
 	Code         string `query:"code" doc:"The provider's authorization code"`
 	Issuer       string `query:"iss" doc:"The provider's issuer identifier (RFC 9207)"`
 	Error        string `query:"error" doc:"Why the provider ended it (RFC 6749 §4.1.2.1)"`
-	Installation int64  `query:"installation_id" doc:"The installation of a GitHub App"`
+	Installation string `query:"installation_id" doc:"The installation of a GitHub App"`
 }
 
 // connectedOutput leads the browser to the console.
@@ -153,7 +154,8 @@ func (d Deps) finish(ctx context.Context, in *connectCallback) (connect.Trip, er
 	if err != nil {
 		return t, err
 	}
-	answer := connect.Answer{Answer: authcode.Answer{Code: in.Code, Issuer: in.Issuer}, Installation: in.Installation}
+	installation, _ := strconv.ParseInt(in.Installation, 10, 64) // what is no number is no installation: 0
+	answer := connect.Answer{Answer: authcode.Answer{Code: in.Code, Issuer: in.Issuer}, Installation: installation}
 	ops, err := d.access().Finish(ctx, c, conn, integration.Stored{Integration: i, Version: version}, t, answer)
 	if err != nil {
 		return t, err

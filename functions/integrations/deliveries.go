@@ -76,7 +76,7 @@ type DeliveryFilter struct {
 // listDeliveries lists an integration's deliveries. It also works for a deleted integration, because the deliveries stay
 // until they expire.
 func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[DeliverySummary], error) {
-	if _, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider); err != nil {
+	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
 	return listed(ctx, d, in.DeliveryFilter, in.Provider, func(_ delivery.Delivery, shown DeliverySummary) DeliverySummary { return shown })
@@ -136,7 +136,7 @@ type deliveryInput struct {
 type deliveryOutput struct{ Body Delivery }
 
 func (d Deps) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
-	if _, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider); err != nil {
+	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
 	one, _, err := loadDelivery(ctx, in)

@@ -70,6 +70,7 @@ func TestConnect_App_Refused(t *testing.T) {
 	}{
 		"another user's installation":      {false, func(url.Values) {}, "installation"},
 		"another installation":             {true, func(a url.Values) { a.Set("installation_id", "7002") }, "installation"},
+		"no number":                        {true, func(a url.Values) { a.Set("installation_id", "x") }, "installation"},
 		"none, but a request to the owner": {true, func(a url.Values) { a.Del("installation_id") }, "installation"},
 		"no code":                          {true, func(a url.Values) { a.Del("code") }, "denied"},
 		"another code":                     {true, func(a url.Values) { a.Set("code", "guess") }, "refused"},

@@ -18,7 +18,7 @@ type inboxOutput struct{ Body Inbox }
 
 // listInbox also works for a deleted integration, because what was received stays until it expires.
 func (d Deps) listInbox(ctx context.Context, in *ProviderInput) (*inboxOutput, error) {
-	if _, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider); err != nil {
+	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
 	items, err := inbox.List(ctx, web.Tenant(ctx), in.Provider, d.Now())
@@ -33,7 +33,7 @@ type receivedInput struct {
 type receivedOutput struct{ Body inbox.Received }
 
 func (d Deps) getReceived(ctx context.Context, in *receivedInput) (*receivedOutput, error) {
-	if _, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider); err != nil {
+	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
 	if !id.Valid(in.Inbox) {

@@ -22,12 +22,13 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}
 	}
 	c := web.Tenant(ctx)
 	ops := []store.Op{c.Delete(integration.Key(in.Provider), integration.Entity, stored.Version)}
+	var credential int64 // the version whose tokens are revoked
 	if stored.Connection != nil {
-		secrets, _, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
-		if err != nil {
-			return nil, err
+		secrets, version, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
+		if err != nil { // the deletion does not need the vault
+			d.Logger.WarnContext(ctx, "tokens not revoked", "company", c.ID(), "provider", in.Provider, "error", err)
 		}
-		ops = append(ops, d.disconnected(ctx, stored.Integration, secrets, integration.Secrets{})...)
+		ops, credential = append(ops, d.disconnected(ctx, stored.Integration, secrets, integration.Secrets{})...), version
 	}
 	for _, own := range []struct{ key, entity string }{
 		{integration.CredentialKey(in.Provider), integration.CredentialEntity},
@@ -38,6 +39,9 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}
 		op, there, err := removal(ctx, c, own.key, own.entity)
 		if err != nil {
 			return nil, err
+		}
+		if there && own.entity == integration.CredentialEntity && credential > 0 {
+			op = c.Delete(own.key, own.entity, credential).Quietly()
 		}
 		if there {
 			ops = append(ops, op)

@@ -120,7 +120,7 @@ func (k storedKind) revision() string {
 	if k.version == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d-%s", k.version, k.Digest[:16])
+	return fmt.Sprintf("%d-%s", k.version, k.Digest[:min(16, len(k.Digest))])
 }
 
 func (k storedKind) show() OwnConnector {
@@ -201,7 +201,7 @@ func (d Deps) replaced(ctx context.Context, in web.Creation, next integration.St
 			return k, nil, err
 		}
 	}
-	if k.Digest == next.Digest {
+	if k.Digest == next.Digest && connector.Digest(k.Manifest) == next.Digest {
 		return k, nil, nil
 	}
 	was, is, err := d.connectors(k.StoredManifest, next)
@@ -231,21 +231,26 @@ func roomForManifest(ctx context.Context, c store.Company) error {
 	return err
 }
 
-// connectors returns the connector of the stored manifest, if there is one, and of the next one.
+// connectors returns the connector of the stored manifest, and of the next one. was is nil if no manifest is stored that can be read.
 func (d Deps) connectors(stored, next integration.StoredManifest) (was, is *manifest.Connector, err error) {
 	of := func(s integration.StoredManifest) (*manifest.Connector, error) {
 		m, err := manifest.Parse(s.Manifest)
-		return manifest.New(s.Kind, func() *manifest.Manifest { return m }, d.Client, d.Now), err
+		if err != nil {
+			return nil, err
+		}
+		return manifest.New(s.Kind, func() *manifest.Manifest { return m }, d.Client, d.Now), nil
 	}
-	if is, err = of(next); err != nil || stored.Digest == "" {
-		return nil, is, err
+	if is, err = of(next); err != nil {
+		return nil, nil, err
 	}
-	was, err = of(stored)
-	return was, is, err
+	if connector.Digest(stored.Manifest) == stored.Digest {
+		was, _ = of(stored) // what cannot be read is replaced
+	}
+	return was, is, nil
 }
 
 // redescribe returns the writes that put an integration under another manifest of its kind: in the sandbox, with the ports that the
-// manifest asks for, and without its credentials if they would go to another origin.
+// manifest asks for, and without its credentials if they would go to another origin. was is nil if it is not known where they went.
 func redescribe(
 	ctx context.Context, c store.Company, s integration.Stored, was, is *manifest.Connector, next integration.StoredManifest,
 ) (ops []store.Op, err error) {
@@ -257,7 +262,7 @@ func redescribe(
 	if i.Narrowed {
 		ports = slices.DeleteFunc(ports, func(p integration.Port) bool { return !i.Has(p) })
 	}
-	if connector.Origin(was, i.Config) != connector.Origin(is, i.Config) {
+	if was == nil || connector.Origin(was, i.Config) != connector.Origin(is, i.Config) {
 		i.Credentials, i.Connection = nil, nil
 		op, there, err := removal(ctx, c, integration.CredentialKey(i.Provider), integration.CredentialEntity)
 		if err != nil {

@@ -1,6 +1,7 @@
 package integrations_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"orgops/functions/integrations"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
+	"orgops/shared/provider/connector"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -162,6 +164,41 @@ func TestOwnConnector_Refused(t *testing.T) {
 		s.put(kind, ticketManifest(base, `"kind":"tickets"`, `"kind":"`+kind+`"`))
 	}
 	s.Do("PUT", s.connectors("/tickets"), s.A.Token, ticketManifest(base)).WantProblem(409, "conflict")
+}
+
+// TestOwnConnector_Unreadable keeps everything but the fetches of a stored manifest that cannot be used, and of its integrations. Storing
+// the manifest again repairs it, and ends the credentials, because it is not known where they went.
+func TestOwnConnector_Unreadable(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const base = "https://api.example.com"
+	s.put("tickets", ticketManifest(base))
+	s.configured("tickets", map[string]any{"team": "a"}, 201)
+	s.configured("tickets-support", map[string]any{"team": "a"}, 201)
+	s.do("PUT", "/tickets/credentials", map[string]any{"credentials": map[string]string{"token": "s3cr3t"}}).Want(204)
+	c := s.company()
+	stored, version, err := integration.LoadManifest(t.Context(), c, "tickets")
+	errtest.Must(t, err)
+	stored.Manifest = json.RawMessage(`{"kind":"tickets","later":true}`)
+	stored.Digest = connector.Digest(stored.Manifest)
+	errtest.Must(t, c.Commit(t.Context(), integration.SaveManifest(c, version, stored)))
+
+	s.Do("GET", s.connectors(""), s.A.Token, nil).Want(200)
+	s.Do("GET", s.connectors("/tickets"), s.A.Token, nil).Want(200)
+	for _, rest := range []string{"", "/tickets", "/tickets/inbox", "/tickets/deliveries"} {
+		s.do("GET", rest, nil).Want(200)
+	}
+	s.do("GET", "/ticket", nil).WantProblem(404, "not-found")
+	s.do("DELETE", "/tickets-support", nil).Want(204)
+
+	s.put("tickets", ticketManifest(base))
+	if got := s.get("tickets"); got.Credentials != nil {
+		t.Error("the credentials are kept, want them ended")
+	}
+	if got := s.secrets("tickets").Values; len(got) > 0 {
+		t.Errorf("the vault holds %d credentials, want none", len(got))
+	}
+	s.do("PUT", "/tickets/credentials", map[string]any{"credentials": map[string]string{"token": "s3cr3t"}}).Want(204)
 }
 
 // TestOwnConnector_Listed shows a company its own connectors next to those of the service, and no other company's.

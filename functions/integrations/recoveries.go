@@ -39,7 +39,7 @@ type recoveryInput struct {
 }
 
 func (d Deps) getRecovery(ctx context.Context, in *recoveryInput) (*web.Tagged[RecoveryProgress], error) {
-	if _, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider); err != nil {
+	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
 	missing := fmt.Sprintf("%s has no recovery with this id", in.Provider)

@@ -178,7 +178,7 @@ func (d Deps) load(ctx context.Context, provider string) (integration.Stored, er
 
 // find reads a configured integration, even a damaged one. The error for an unknown provider lists the known ones.
 func (d Deps) find(ctx context.Context, provider string) (integration.Stored, error) {
-	if _, err := d.Connectors.Find(ctx, web.Tenant(ctx), provider); err != nil {
+	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), provider); err != nil {
 		return integration.Stored{}, err
 	}
 	i, version, err := integration.Load(ctx, web.Tenant(ctx), provider)

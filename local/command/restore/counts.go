@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,9 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/rehearsal"
+	"orgops/shared/web"
 )
 
 // counts holds what an export has of that which the API limits, and which integrations it has.
@@ -34,7 +38,7 @@ func (n *counts) take(l export.Line) error {
 		return within(n.integrations, integration.MaxOfEnterprise, "integrations")
 	case integration.ManifestEntity:
 		n.manifests++
-		return within(n.manifests, integration.MaxManifestsOfEnterprise, "connectors of its own")
+		return cmp.Or(within(n.manifests, integration.MaxManifestsOfEnterprise, "connectors of its own"), checkManifest(l))
 	case executive.Entity:
 		n.executives++
 		return within(n.executives, executive.MaxPerCompany, "executives")
@@ -84,6 +88,22 @@ func checkPolicies(l export.Line) error {
 		return err
 	}
 	return within(len(stored.Policies), policy.MaxStatements, "policies")
+}
+
+// checkManifest refuses a manifest that put-connector would refuse, and a digest that is not of its content.
+func checkManifest(l export.Line) error {
+	var stored integration.StoredManifest
+	if err := json.Unmarshal(l.Body, &stored); err != nil {
+		return fmt.Errorf("the manifest %s cannot be read", l.Key)
+	}
+	m, err := rehearsal.Read(stored.Manifest, web.CheckBody)
+	if err != nil {
+		return fmt.Errorf("the manifest %s is not valid: %w", l.Key, err)
+	}
+	if m.Kind != stored.Kind || connector.Digest(stored.Manifest) != stored.Digest {
+		return fmt.Errorf("the kind or the digest of %s is not that of its manifest", l.Key)
+	}
+	return nil
 }
 
 // within refuses a count beyond what the API allows a company.

@@ -26,6 +26,7 @@ import (
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/insight/projection"
+	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -61,6 +62,10 @@ func source(t *testing.T) (id string, file []byte) {
 		for n := range 30 {
 			key, names := keyed(k.Entity, n)
 			body := json.RawMessage(`{"title":"<&>",` + names + `"note":"` + strings.Repeat("x", 9000) + `"}`)
+			if k.Entity == integration.ManifestEntity {
+				ops = append(ops, c.Create(key, k.Entity, described("kind"+of(n))))
+				break
+			}
 			if ops = append(ops, c.Create(key, k.Entity, body)); !strings.Contains(key, of(n)) {
 				break
 			}
@@ -71,6 +76,17 @@ func source(t *testing.T) (id string, file []byte) {
 	_, err = suspension.Suspend(t.Context(), c, "it moves", now)
 	errtest.Must(t, err)
 	return c.ID(), exported(t, c)
+}
+
+// described returns the body of a stored manifest. Each edit replaces a text of the manifest.
+func described(kind string, edits ...string) json.RawMessage {
+	raw := json.RawMessage(`{"kind":"` + kind + `","title":"Tickets","description":"Tickets.","base":"https://api.example.com",` +
+		`"streams":[{"name":"tickets","request":{},"records":"/data","item":{"target":"memory","id":"/id","title":"/id"}}]}`)
+	body, err := json.Marshal(integration.StoredManifest{Kind: kind, Manifest: raw, Digest: connector.Digest(raw)})
+	if err != nil {
+		panic(err)
+	}
+	return json.RawMessage(strings.NewReplacer(edits...).Replace(string(body)))
 }
 
 // of returns what names an nth item.
@@ -396,7 +412,11 @@ func TestCompany_Limits(t *testing.T) {
 			}
 			for n := range most + 1 {
 				name := fmt.Sprintf("%sa%03d", prefix, n)
-				all = append(all, export.Line{Entity: entity, Key: name, Version: 1, Body: json.RawMessage(`{"` + member + `":"` + strings.TrimPrefix(name, prefix) + `"}`)})
+				body := json.RawMessage(`{"` + member + `":"` + strings.TrimPrefix(name, prefix) + `"}`)
+				if entity == integration.ManifestEntity {
+					body = described(strings.TrimPrefix(name, prefix))
+				}
+				all = append(all, export.Line{Entity: entity, Key: name, Version: 1, Body: body})
 			}
 			return all
 		})
@@ -427,6 +447,8 @@ func TestCompany_Limits(t *testing.T) {
 	}{
 		"integrations":     {many("integration", "INTEGRATION#feed", "INTEGRATION#", "provider", 500), "more than 500 integrations"},
 		"manifests":        {many("manifest", "MANIFEST#kind00", "MANIFEST#", "kind", 50), "more than 50 connectors of its own"},
+		"a digest":         {set("MANIFEST#kind00", string(described("kind00", "api.example.com", "evil.example"))), "the digest of MANIFEST#kind00 is not that of its manifest"},
+		"a manifest":       {set("MANIFEST#kind00", string(described("kind00", `"memory"`, `"else"`))), "the manifest MANIFEST#kind00 is not valid"},
 		"executives":       {many("executive", "EXECUTIVE#00", "EXECUTIVE#", "id", 50), "more than 50 executives"},
 		"policies":         {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(`{"id":"a","text":"x"},`, 101), ",")+`]}`), "more than 100 policies"},
 		"texts":            {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(statement+",", 9), ",")+`]}`), "more than 65536 bytes"},

@@ -72,7 +72,7 @@ func (a Access) revocation(ctx context.Context, c store.Company, i integration.I
 	return []store.Op{create, errand(c, Errand{Company: c.ID(), Revoke: waiting.ID}, now, now)}
 }
 
-// Do runs an errand. Its error is that of the store.
+// Do runs an errand. It returns an error of the store, the vault or the operator's applications if the errand is to be done again.
 func (a Access) Do(ctx context.Context, c store.Company, e Errand) error {
 	if e.Revoke != "" {
 		return a.revoke(ctx, c, e)

@@ -11,6 +11,7 @@ import (
 	"orgops/shared/identity/authcode"
 	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -19,8 +20,10 @@ const (
 	ahead = 5 * time.Minute
 	// lease keeps other processes from refreshing. It is longer than a request may take, and the pause after a refresh that failed.
 	lease = 30 * time.Second
-	// maxTries bounds how often the result of a refresh is stored again after a concurrent write.
-	maxTries = 5
+	// maxTries bounds how often the result of a refresh is stored again after a concurrent write or a passing error. storeAgain is the
+	// wait after the first error; each one after it doubles it.
+	maxTries   = 5
+	storeAgain = 50 * time.Millisecond
 )
 
 // Values returns the credentials with which an integration fetches, of its secrets at a version: what was pasted, or an access token
@@ -78,6 +81,9 @@ func (h held) lasts(now time.Time) bool {
 	if g.AccessUntil.IsZero() {
 		return true
 	}
+	if g.Refresh == "" && g.Installation == 0 { // nothing replaces it
+		return now.Before(g.AccessUntil)
+	}
 	return now.Before(g.AccessUntil.Add(-min(ahead, g.AccessUntil.Sub(g.RefreshedAt)/4)))
 }
 
@@ -122,7 +128,10 @@ func (h held) refresh(ctx context.Context) (string, error) {
 	}
 	h.access.Logger.WarnContext(ctx, "access not refreshed", "company", h.company.ID(), "provider", h.integration.Provider, "error", err)
 	said := "the provider of %s gives no new access now: %s"
-	if errors.Is(err, authcode.ErrClient) {
+	switch {
+	case errors.Is(err, ErrChanged):
+		said = "the access of %s cannot be renewed: %s; connect it again, or ask the operator to restore the application"
+	case errors.Is(err, authcode.ErrClient):
 		said = "the provider of %s refuses the operator's application: %s; ask the operator to correct it"
 	}
 	return h.meanwhile(now, fault.Wrap(fault.Unavailable, fmt.Sprintf(said, h.integration.Provider, outbound.Explain(err)), err))
@@ -135,11 +144,14 @@ func (h held) ask(ctx context.Context) (got integration.Grant, err error) {
 		return got, err
 	}
 	if r.app.ClientID != h.grant.ClientID { // no other application can use the grant
-		return got, authcode.ErrGrant
+		return got, fmt.Errorf("%w: %w", authcode.ErrClient, ErrChanged)
 	}
 	now := h.access.Now().UTC()
 	if r.App {
 		return h.access.mint(ctx, r, h.grant)
+	}
+	if h.grant.Refresh == "" {
+		return got, authcode.ErrGrant
 	}
 	t, err := r.Refresh(ctx, h.access.Client.HTTP(), r.client(""), h.grant.Refresh)
 	got = grantOf(t, now)
@@ -170,8 +182,11 @@ func (h *held) reload(ctx context.Context) (ok bool, err error) {
 		return false, err
 	}
 	g, err := s.OpenGrant(ctx, h.company, h.access.Vault, h.integration)
+	if errors.Is(err, vault.ErrSealed) { // the grant of another incarnation does not open
+		return false, nil
+	}
 	if err != nil || g.ID != h.grant.ID {
-		return false, nil //nolint:nilerr // the grant of another incarnation does not open
+		return false, err
 	}
 	h.secrets, h.version, h.grant = s, version, g
 	return true, nil
@@ -192,27 +207,32 @@ func (h held) overtaken(ctx context.Context, now time.Time) (string, error) {
 	return h.meanwhile(now, errBusy(now.Add(lease)))
 }
 
-// keep stores new tokens. Other writers, such as a rotation of the signing secret, do not keep it from that. If the connection has ended
-// meanwhile, the new tokens are revoked.
+// keep stores new tokens. Neither other writers, such as a rotation of the signing secret, nor a passing error of the store or the vault
+// keeps it from that. If the connection has ended meanwhile, the new tokens are revoked.
 func (h held) keep(ctx context.Context, got integration.Grant) (string, error) {
-	for range maxTries {
+	var err error
+	for try := range maxTries {
 		h.grant = got
-		err := h.save(ctx)
-		if err == nil {
+		if err = h.save(ctx); err == nil {
 			return got.Access, nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
-			return "", store.Fault(err, "")
+			time.Sleep(storeAgain << try)
 		}
-		ok, err := h.reload(ctx)
-		if err != nil {
-			return "", err
-		}
-		if !ok {
+		ok, unread := h.reload(ctx)
+		switch {
+		case unread != nil: // the next write conflicts if the version has changed
+			err = unread
+		case !ok:
 			return "", h.discard(ctx, got)
+		case h.grant.Access == got.Access: // the write without a known outcome was applied
+			return got.Access, nil
 		}
 	}
-	return "", fault.New(fault.Unavailable, "the credentials kept being changed at the same time; try again")
+	if errors.Is(err, store.ErrConflict) {
+		return "", fault.New(fault.Unavailable, "the credentials kept being changed at the same time; try again")
+	}
+	return "", store.Fault(err, "")
 }
 
 // discard lets the tokens be revoked of a connection that has ended during the refresh.

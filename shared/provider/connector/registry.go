@@ -24,9 +24,11 @@ type Registry struct {
 type Own interface {
 	// Find returns the connector of a company's kind as the company has stored it last. It returns fault.NotFound for any other kind.
 	Find(ctx context.Context, c store.Company, kind string) (Described, error)
+	// Has returns fault.NotFound if the company has stored no manifest of a kind, even one that cannot be used.
+	Has(ctx context.Context, c store.Company, kind string) error
 	// Of returns the connector of an integration that has a manifest.
 	Of(ctx context.Context, c store.Company, i integration.Integration) (Described, error)
-	// List returns the connectors of a company, in order of their kinds.
+	// List returns the connectors of a company that can be used, in order of their kinds.
 	List(ctx context.Context, c store.Company) ([]Described, error)
 }
 
@@ -106,7 +108,25 @@ func (r Registry) Find(ctx context.Context, company store.Company, provider stri
 			return c, err
 		}
 	}
-	return nil, fault.Newf(fault.NotFound, "there is no such provider; known are %s, and the connectors of the company's own, each also with a name of its own after it, such as webhook-billing", strings.Join(r.Kinds(), ", "))
+	return nil, r.unknown()
+}
+
+// Knows returns the error of Find for a provider that neither the service nor the company has. It is nil for a stored manifest that cannot
+// be used: what it has brought can still be read and deleted.
+func (r Registry) Knows(ctx context.Context, company store.Company, provider string) error {
+	if _, ok := r.Lookup(provider); ok {
+		return nil
+	}
+	if kind := KindOf(provider); r.own != nil && isKind(kind) {
+		if err := r.own.Has(ctx, company, kind); fault.KindOf(err) != fault.NotFound {
+			return err
+		}
+	}
+	return r.unknown()
+}
+
+func (r Registry) unknown() error {
+	return fault.Newf(fault.NotFound, "there is no such provider; known are %s, and the connectors of the company's own, each also with a name of its own after it, such as webhook-billing", strings.Join(r.Kinds(), ", "))
 }
 
 // Of returns the connector of an integration. It reads the store only for a manifest that the process does not hold.

@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -113,9 +115,15 @@ func (c *checking) stream(at string, s Stream) {
 	}
 }
 
-// bodyVariables checks the texts of a body.
+// maxExact is the greatest integer up to which every JSON reader holds every integer exactly.
+const maxExact = 1<<53 - 1
+
+// bodyVariables checks the texts and the numbers of a body. The canonical form of a manifest would change a larger number.
 func (c *checking) bodyVariables(v any, place ...string) {
 	switch v := v.(type) {
+	case json.Number:
+		is, err := v.Float64()
+		c.refuse(err != nil || math.Abs(is) > maxExact, "must be at most 9007199254740991, because larger numbers are not exact in JSON", place...)
 	case string:
 		c.variables(v, true, place...)
 	case []any:

@@ -2,7 +2,10 @@ package manifest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,7 +26,7 @@ type Own struct {
 	now    func() time.Time
 
 	mu   sync.Mutex
-	kept map[string]*Connector // by digest
+	kept map[string]*Connector // by the digest of the content, since companies share them
 }
 
 // NewOwn makes the connectors, which fetch through client, and count waits from now.
@@ -57,17 +60,26 @@ func (o *Own) Of(ctx context.Context, c store.Company, i integration.Integration
 	return o.compiled(stored)
 }
 
-// List implements connector.Own.
+// Has implements connector.Own.
+func (o *Own) Has(ctx context.Context, c store.Company, kind string) error {
+	_, _, err := integration.LoadManifest(ctx, c, kind)
+	return err
+}
+
+// List implements connector.Own. It leaves out a manifest that cannot be used, so that the others stay usable.
 func (o *Own) List(ctx context.Context, c store.Company) ([]connector.Described, error) {
 	all, err := integration.ListManifests(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]connector.Described, len(all))
-	for n, stored := range all {
-		if list[n], err = o.compiled(stored); err != nil {
-			return nil, err
+	list := make([]connector.Described, 0, len(all))
+	for _, stored := range all {
+		made, err := o.compiled(stored)
+		if err != nil {
+			slog.Default().ErrorContext(ctx, "a stored manifest cannot be used", "company", c.ID(), "kind", stored.Kind, "error", err)
+			continue
 		}
+		list = append(list, made)
 	}
 	return list, nil
 }
@@ -80,10 +92,17 @@ func (o *Own) held(digest string) *Connector {
 
 // compiled returns the connector of a stored manifest. The manifest was checked when it was stored.
 func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
+	raw, err := content(stored)
+	if err != nil {
+		return nil, err
+	}
 	if kept := o.held(stored.Digest); kept != nil {
 		return kept, nil
 	}
-	m, err := Parse(stored.Manifest)
+	m, err := Parse(raw)
+	if err == nil && m.Kind != stored.Kind {
+		err = errors.New("it names another kind")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("stored manifest of %s: %v", stored.Kind, err) //nolint:errorlint // not the caller's fault
 	}
@@ -96,4 +115,17 @@ func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
 	}
 	o.kept[stored.Digest] = made
 	return made, nil
+}
+
+// content returns the canonical form of a stored manifest. Its digest must be the stored one: under that digest, the connector serves every
+// company, and another content would take the credentials of all of them elsewhere.
+func content(stored integration.StoredManifest) (json.RawMessage, error) {
+	raw, err := connector.Canonical(stored.Manifest)
+	if err == nil && connector.Digest(raw) != stored.Digest {
+		err = errors.New("its digest is that of another manifest")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stored manifest of %s: %w", stored.Kind, err)
+	}
+	return raw, nil
 }

@@ -43,6 +43,7 @@ func TestParse(t *testing.T) {
 		"a note on every run":           {streams(`"item":null,"mapping":{"rules":[{"when":"true","action":"timeline.note","with":{"title":".t"}}]}`), "/streams/0/mapping/rules/0/with/once", "again"},
 		"an unknown variable":           {`{"base":"https://api.example.com/{tenant}"}`, "/base", "{tenant}"},
 		"an unknown variable in a body": {streams(`"request":{"method":"POST","body":{"a":["{x}"]}}`), "/streams/0/request/body/a/0", "{x}"},
+		"an inexact number in a body":   {streams(`"request":{"method":"POST","body":{"a":[9007199254740991,-9007199254740993]}}`), "/streams/0/request/body/a/1", "exact"},
 		"an optional part of the path": {`{"configuration":{"p":{"title":"P","description":"P","optional":true}},"base":"https://api.example.com/{p}"}`,
 			"/base", "optional"},
 		"any text as host":        {`{"configuration":{"h":{"title":"H","description":"H","example":"x"}},"base":"https://{h}/v1"}`, "/base", "form host"},

@@ -1,0 +1,51 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/manifest"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+	"orgops/shared/webhook/outbound"
+)
+
+// TestOwn_Digest gives a company its own manifest, even if another company has stored another manifest under the same digest.
+func TestOwn_Digest(t *testing.T) {
+	t.Parallel()
+	st := webtest.OpenStore(t)
+	own := manifest.NewOwn(outbound.New(outbound.Options{}), time.Now)
+	right := json.RawMessage(merged(t, valid, `{}`))
+	var described struct{ Kind string }
+	errtest.Must(t, json.Unmarshal(right, &described))
+	wrong := json.RawMessage(merged(t, valid, `{"base":"https://evil.example"}`))
+	put := func(company string, raw json.RawMessage) store.Company {
+		c := store.For(st, company)
+		m := integration.StoredManifest{Kind: described.Kind, Manifest: raw, Digest: connector.Digest(right)}
+		errtest.Must(t, c.Commit(t.Context(), integration.SaveManifest(c, 0, m)))
+		return c
+	}
+	a, b := put("a", wrong), put("b", right)
+	i := integration.Integration{Kind: described.Kind, Manifest: &integration.ManifestRef{Digest: connector.Digest(right)}}
+	for range 2 { // the second time from what is kept
+		if _, err := own.Find(t.Context(), a, described.Kind); !strings.Contains(errtest.Message(err), "another manifest") {
+			t.Errorf("the wrong manifest: err = %v, want one about another manifest", err)
+		}
+		list, err := own.List(t.Context(), a)
+		errtest.Must(t, err)
+		if len(list) > 0 {
+			t.Errorf("the list has %d connectors, want none", len(list))
+		}
+		errtest.Must(t, own.Has(t.Context(), a, described.Kind))
+		got, err := own.Of(t.Context(), b, i)
+		errtest.Must(t, err)
+		if origin := connector.Origin(got, nil); strings.Contains(origin, "evil") {
+			t.Errorf("the other company's connector leads to %s", origin)
+		}
+	}
+}
