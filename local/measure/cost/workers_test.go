@@ -470,7 +470,9 @@ func (w *world) canaries(after time.Duration) func() {
 		errtest.Must(w.t, err)
 	}
 	errtest.Must(w.t, c.Commit(w.t.Context(), c.Save(memory.Key(back.ID), memory.Entity, was.Version, back)))
-	w.clock.Advance(after)
+	w.clock.Advance(after - time.Minute)
+	w.ticked() // fires what is due meanwhile
+	w.clock.Advance(time.Minute)
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }
 
