@@ -1,6 +1,8 @@
 package integrations_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -322,6 +324,47 @@ func TestConnect_Replaced(t *testing.T) {
 			s.do("DELETE", "/gitlab", nil).Want(204)
 		}
 		s.revocations()
+	}
+}
+
+// unread is an operator's secret that cannot be read.
+type unread struct{}
+
+func (unread) Find(context.Context, string) (application.Application, bool, error) {
+	return application.Application{}, false, errors.New("access denied")
+}
+
+// TestConnector_Unread lists the connectors while the operator's applications cannot be read.
+func TestConnector_Unread(t *testing.T) {
+	t.Parallel()
+	s := setupConnect(t, unread{})
+	var list struct{ Items []struct{ Connects bool } }
+	s.Do("GET", "/companies/"+s.A.ID+"/connectors", s.A.Token, nil).Want(200).JSON(&list)
+	for _, c := range list.Items {
+		if c.Connects {
+			t.Error("a connector connects, want credentials alone")
+		}
+	}
+	if log := s.Log.String(); !strings.Contains(log, "access denied") {
+		t.Errorf("log %q, want it to tell the operator", log)
+	}
+}
+
+// TestDelete_Vault deletes a connected integration whose secrets do not open.
+func TestDelete_Vault(t *testing.T) {
+	t.Parallel()
+	at := oauthtest.New(t)
+	s := setupConnect(t, application.Static{"gitlab": at.Application("https://gitlab.com")})
+	s.configured("gitlab", project, 201)
+	b := s.browser()
+	want(t, b.finish(at.Allow(b.connect("gitlab"))), connected("gitlab"))
+	item, err := s.company().Get(t.Context(), integration.CredentialKey("gitlab"), nil)
+	errtest.Must(t, err)
+	broken := map[string]any{"signing": []byte("no sealed text"), "grant": []byte("no sealed text")}
+	errtest.Must(t, s.company().Commit(t.Context(), s.company().Replace(item.Key, integration.CredentialEntity, item.Version, broken)))
+	s.do("DELETE", "/gitlab", nil).Want(204)
+	if _, err := s.company().Get(t.Context(), item.Key, nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the credentials: error %v, want %v", err, store.ErrNotFound)
 	}
 }
 

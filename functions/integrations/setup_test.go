@@ -48,7 +48,7 @@ func setup(t testing.TB) *service {
 }
 
 // setupConnect is a service whose operator has registered applications.
-func setupConnect(t testing.TB, apps application.Static) *service {
+func setupConnect(t testing.TB, apps application.Applications) *service {
 	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	client := outbound.New(outbound.Options{AllowLoopback: true})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
-	"orgops/shared/base/wait"
 	"orgops/shared/domain/integration"
 	"orgops/shared/identity/authcode"
 	"orgops/shared/provider/connector"
@@ -218,7 +217,7 @@ func (h held) keep(ctx context.Context, got integration.Grant) (string, error) {
 			return got.Access, nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
-			wait.For(ctx, storeAgain<<try)
+			<-time.After(storeAgain << try)
 		}
 		ok, unread := h.reload(ctx)
 		switch {

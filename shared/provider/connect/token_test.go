@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -364,6 +365,82 @@ func TestValues_Cancelled(t *testing.T) {
 	w.at.Lose(nil)
 	w.at.Asked()
 	w.wantToken(0)
+}
+
+// failing is a store whose commits fail so many times.
+type failing struct {
+	store.Store
+	left  int
+	apply bool // the commit is applied, and its outcome is lost
+}
+
+func (f *failing) Commit(ctx context.Context, ops ...store.Op) error {
+	if f.left == 0 {
+		return f.Store.Commit(ctx, ops...)
+	}
+	f.left--
+	if f.apply {
+		if err := f.Store.Commit(ctx, ops...); err != nil {
+			return err
+		}
+		return store.ErrUnknown
+	}
+	return store.ErrUnavailable
+}
+
+// TestValues_Store keeps a rotated token although the store fails for a while, or loses the outcome of the write.
+func TestValues_Store(t *testing.T) {
+	t.Parallel()
+	for name, apply := range map[string]bool{"unavailable": false, "outcome unknown": true} {
+		w := newWorld(t)
+		w.clock.Advance(2 * time.Hour)
+		f := &failing{Store: w.store, apply: apply}
+		w.company = store.For(f, w.company.ID())
+		w.at.Lose(func() bool { f.left = 2; return false })
+		if _, err := w.token(t.Context()); err != nil {
+			t.Errorf("%s: error %v, want the token", name, err)
+		}
+		w.at.Lose(nil)
+		f.left = 0
+		w.at.Asked()
+		w.wantToken(0)
+	}
+}
+
+// TestValues_Changed keeps a connection of another application of the operator, and goes on when the former one is back.
+func TestValues_Changed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.clock.Advance(2 * time.Hour)
+	former := w.Applications
+	other := w.at.Application("https://gitlab.com")
+	other.ClientID = "other"
+	w.Applications = application.Static{"gitlab": other}
+	_, err := w.token(t.Context())
+	if got := fault.KindOf(err); got != fault.Unavailable {
+		t.Errorf("error %v of kind %v, want %v", err, got, fault.Unavailable)
+	}
+	if said := errtest.Message(err); !strings.Contains(said, "the operator's application has changed") {
+		t.Errorf("error %q, want it to say that the application has changed", said)
+	}
+	if w.load().Connection.LostAt != nil {
+		t.Error("the connection is marked as lost")
+	}
+	w.Applications = former
+	w.clock.Advance(31 * time.Second)
+	w.wantToken(1)
+}
+
+// TestValues_Unrenewed uses a token without a refresh token until its end, which ends the connection.
+func TestValues_Unrenewed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.at.Extra = map[string]any{"refresh_token": ""}
+	w.link()
+	w.clock.Advance(59 * time.Minute)
+	w.wantToken(0)
+	w.clock.Advance(2 * time.Minute)
+	w.wantLost()
 }
 
 // TestDo_Check keeps a connection that no sync uses, once a day, and notices within a day that the provider has ended it.

@@ -24,7 +24,7 @@ type Registry struct {
 type Own interface {
 	// Find returns the connector of a company's kind as the company has stored it last. It returns fault.NotFound for any other kind.
 	Find(ctx context.Context, c store.Company, kind string) (Described, error)
-	// Has returns fault.NotFound if the company has stored no manifest of a kind. A manifest that cannot be used counts too.
+	// Has returns fault.NotFound if the company has stored no manifest of a kind. It does not ask whether a stored manifest can be used.
 	Has(ctx context.Context, c store.Company, kind string) error
 	// Of returns the connector of an integration that has a manifest.
 	Of(ctx context.Context, c store.Company, i integration.Integration) (Described, error)

@@ -11,11 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
+	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/secretsmanager"
+	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -144,5 +147,39 @@ func TestLazily_Cancelled(t *testing.T) {
 	close(s.hold)
 	if err := <-read; err != nil {
 		t.Errorf("the reading caller: %v", err)
+	}
+}
+
+// TestAddApplications_Away does not repeat a first read that failed for half a minute, and then reads.
+func TestAddApplications_Away(t *testing.T) {
+	t.Parallel()
+	s := newSecrets(t)
+	close(s.hold)
+	s.published = []byte(`{"gitlab": {"clientId": "a", "clientSecret": "b"}}`)
+	environment := map[string]string{
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL": s.address,
+		"ORGOPS_APPLICATIONS": "applications",
+	}
+	c, err := cloud.Read(func(name string) string { return environment[name] })
+	errtest.Must(t, err)
+	clock := clocktest.At(time.Now())
+	c.Now = clock.Now
+	var p boot.Parts
+	secretsmanager.AddApplications(c, &p)
+	s.away.Store(true)
+	for range 3 {
+		if _, _, err := p.Applications.Find(t.Context(), "gitlab"); err == nil {
+			t.Error("while the secret cannot be read: no error")
+		}
+	}
+	if n := s.reads.Load(); n != 1 {
+		t.Errorf("%d reads, want 1", n)
+	}
+	s.away.Store(false)
+	clock.Advance(30 * time.Second)
+	_, ok, err := p.Applications.Find(t.Context(), "gitlab")
+	errtest.Must(t, err)
+	if !ok {
+		t.Error("after half a minute the application is not found")
 	}
 }
