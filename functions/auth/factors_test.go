@@ -138,7 +138,7 @@ func TestFactor(t *testing.T) {
 	errtest.Must(t, err)
 	var answer struct{ Body []byte }
 	errtest.Must(t, kept.Items[0].Decode(&answer))
-	if len(answer.Body) == 0 || strings.Contains(string(answer.Body), renewed.RecoveryCodes[0]) {
+	if bad := len(answer.Body) == 0 || strings.Contains(string(answer.Body), renewed.RecoveryCodes[0]); bad {
 		t.Errorf("kept answer = %q, want a sealed one", answer.Body)
 	}
 	p.answer(p.challenged(), p.recovery[5]).WantProblem(401, "unauthenticated")
