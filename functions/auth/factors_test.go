@@ -138,8 +138,11 @@ func TestFactor(t *testing.T) {
 	errtest.Must(t, err)
 	var answer struct{ Body []byte }
 	errtest.Must(t, kept.Items[0].Decode(&answer))
-	if bad := len(answer.Body) == 0 || strings.Contains(string(answer.Body), renewed.RecoveryCodes[0]); bad {
-		t.Errorf("kept answer = %q, want a sealed one", answer.Body)
+	if len(answer.Body) == 0 {
+		t.Error("no answer is kept, want a sealed answer")
+	}
+	if strings.Contains(string(answer.Body), renewed.RecoveryCodes[0]) {
+		t.Errorf("kept answer = %q, want a sealed answer", answer.Body)
 	}
 	p.answer(p.challenged(), p.recovery[5]).WantProblem(401, "unauthenticated")
 	p.answer(p.challenged(), renewed.RecoveryCodes[5]).Want(200)
