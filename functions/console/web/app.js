@@ -24,7 +24,6 @@ export * from './lib/live.js';
 export * from './lib/places.js';
 export * from './lib/prefs.js';
 export * from './lib/route.js';
-export * from './lib/schema.js';
 export * from './ui/charts.js';
 export * from './ui/dialog.js';
 export * from './ui/guard.js';

@@ -4,7 +4,7 @@ import { call } from '../lib/api.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { go } from '../lib/route.js';
-import { bodyOf, fieldsOf, typed } from '../lib/schema.js';
+import { bodyOf, fieldsOf, typed } from './schema.js';
 import { Field, SchemaForm } from './form.js';
 import { createOnly, ifMatch } from '../ui/guard.js';
 import { Await, Empty, Head, Trouble } from '../ui/parts.js';

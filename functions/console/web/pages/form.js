@@ -1,6 +1,6 @@
 // Module form draws the fields of a JSON Schema, and links what the server found wrong to them.
 import { html, useEffect, useRef, useState } from '../lib/h.js';
-import { bodyOf, fieldAt, fieldsOf, typed } from '../lib/schema.js';
+import { bodyOf, fieldAt, fieldsOf, typed } from './schema.js';
 import { Trouble } from '../ui/parts.js';
 
 /** Field is one labelled control with its explanation and its errors. */

@@ -5,7 +5,7 @@ import { clock } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { go } from '../lib/route.js';
-import { fieldsOf, typed } from '../lib/schema.js';
+import { fieldsOf, typed } from './schema.js';
 import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from './form.js';
 import { asShown, ifMatch, useGuard } from '../ui/guard.js';

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { bodyOf, fieldAt, fieldsOf, typed } from '../lib/schema.js';
+import { bodyOf, fieldAt, fieldsOf, typed } from '../pages/schema.js';
 
 const schema = {
   type: 'object', required: ['url', 'events'],

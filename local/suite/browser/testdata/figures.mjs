@@ -72,7 +72,7 @@ const polled = (times) => page.evaluate(async (n) => {
 
 try {
   figure('the login is painted (LCP)', await painted(page), 1000, 'ms');
-  figure('bytes until the login', bytes, 42_000, 'bytes');
+  figure('bytes until the login', bytes, 40_000, 'bytes');
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: 1 });
   seen.requests.length = 0;
   await logIn(page);
