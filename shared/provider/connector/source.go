@@ -57,10 +57,16 @@ type Listed struct {
 // FetchPage calls the source's Fetch. With credentials, its requests go to the configured origin only. The page warns of different
 // items with the same id.
 func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error) {
-	if origin := Origin(source, f.Config); origin != "" && len(f.Credentials) > 0 {
+	return FetchBy(ctx, source, source.Fetch, f)
+}
+
+// FetchBy does what FetchPage does, by the Fetch of a connector whose type the caller knows. The linker keeps the Fetch of every
+// connector in a program that calls FetchPage, and only this one's in a program that calls FetchBy.
+func FetchBy(ctx context.Context, c Connector, fetch func(context.Context, Fetch) (FetchedPage, error), f Fetch) (FetchedPage, error) {
+	if origin := Origin(c, f.Config); origin != "" && len(f.Credentials) > 0 {
 		ctx = outbound.WithOrigin(ctx, origin)
 	}
-	page, err := source.Fetch(ctx, f)
+	page, err := fetch(ctx, f)
 	page.warnOfSameID()
 	return page, err
 }

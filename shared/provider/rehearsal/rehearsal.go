@@ -65,7 +65,7 @@ func (t Trial) Run(ctx context.Context) (pages []Page, more bool, err error) {
 	}
 	for range t.Pages {
 		page = Page{}
-		fetched, err := t.permitted(ctx, func(ctx context.Context) (connector.FetchedPage, error) { return connector.FetchPage(ctx, c, f) })
+		fetched, err := t.permitted(ctx, func(ctx context.Context) (connector.FetchedPage, error) { return connector.FetchBy(ctx, c, c.Fetch, f) })
 		page.Exchanges = wire.taken()
 		err = errors.Join(err, page.bring(fetched, wire.hide))
 		pages = append(pages, page)
