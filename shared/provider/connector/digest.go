@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 )
 
 // Canonical rewrites a JSON value so that equal values have equal bytes: members sorted by name, no white space, shortest
@@ -53,6 +54,20 @@ func Digest(config json.RawMessage) string {
 	if canonical, err := Canonical(config); err == nil {
 		config = canonical
 	}
-	sum := sha256.Sum256(config)
+	return sumOf(config)
+}
+
+func sumOf(canonical json.RawMessage) string {
+	sum := sha256.Sum256(canonical)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// Verified returns the canonical form of a stored value, such as a manifest, unless its digest differs from the stored one. A process
+// keeps what it makes of a value under the digest, for all companies: another value under that digest would serve all of them.
+func Verified(what string, value json.RawMessage, digest string) (json.RawMessage, error) {
+	canonical, err := Canonical(value)
+	if err == nil && sumOf(canonical) != digest {
+		err = errors.New("its digest is that of another " + what)
+	}
+	return canonical, err
 }

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -92,9 +91,9 @@ func (o *Own) held(digest string) *Connector {
 
 // compiled returns the connector of a stored manifest. The manifest was checked when it was stored.
 func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
-	raw, err := content(stored)
+	raw, err := connector.Verified("manifest", stored.Manifest, stored.Digest)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("stored manifest of %s: %w", stored.Kind, err)
 	}
 	if kept := o.held(stored.Digest); kept != nil {
 		return kept, nil
@@ -115,17 +114,4 @@ func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
 	}
 	o.kept[stored.Digest] = made
 	return made, nil
-}
-
-// content returns the canonical form of a stored manifest. Its digest must be the stored one: under that digest, the connector serves every
-// company, and another content would take the credentials of all of them elsewhere.
-func content(stored integration.StoredManifest) (json.RawMessage, error) {
-	raw, err := connector.Canonical(stored.Manifest)
-	if err == nil && connector.Digest(raw) != stored.Digest {
-		err = errors.New("its digest is that of another manifest")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("stored manifest of %s: %w", stored.Kind, err)
-	}
-	return raw, nil
 }

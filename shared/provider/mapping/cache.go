@@ -41,7 +41,11 @@ func (c *Cache) Of(ctx context.Context, company store.Company, i integration.Int
 		if version == 0 || stored.Digest != i.Mapping.Digest {
 			return nil, errChanged()
 		}
-		return stored.Mapping, nil
+		raw, err := connector.Verified("mapping", stored.Mapping, stored.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("stored mapping of %s: %w", i.Provider, err)
+		}
+		return raw, nil
 	})
 	if k := fault.KindOf(err); k == fault.Invalid || k == fault.Malformed { // it was checked when it was stored
 		return nil, fmt.Errorf("stored mapping of %s: %v", i.Provider, err) //nolint:errorlint // not the sender's fault
