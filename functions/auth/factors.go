@@ -214,11 +214,7 @@ func (d Deps) self(ctx context.Context) (user.User, company.Account, error) {
 	if u.Identity != "" {
 		return u, company.Account{}, fault.New(fault.Conflict, "you sign in through your company's identity provider, whose second factors count; set them up there")
 	}
-	all, err := company.Accounts(ctx, d.Store, u.Email)
-	if err != nil {
-		return u, company.Account{}, err
-	}
-	account, err := company.AccountOf(all, web.CallerOf(ctx).Company, u.ID)
+	account, err := d.accountOf(ctx, web.CallerOf(ctx).Company, u)
 	if fault.KindOf(err) == fault.NotFound {
 		err = errGone()
 	}

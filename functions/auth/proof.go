@@ -72,11 +72,7 @@ func (d Deps) vouched(ctx context.Context) (strong bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	all, err := company.Accounts(ctx, d.Store, u.Email)
-	if err != nil {
-		return false, err
-	}
-	account, err := company.AccountOf(all, caller.Company, u.ID)
+	account, err := d.accountOf(ctx, caller.Company, u)
 	if err != nil || len(account.Factors) == 0 && !c.SecondFactor {
 		return false, err
 	}

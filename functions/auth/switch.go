@@ -65,12 +65,17 @@ func (d Deps) personOf(ctx context.Context, claims token.Claims) (company.Accoun
 	if u.Identity != "" {
 		return company.Account{}, errTarget("a sign-in through a company's identity provider leads to no other company; log in to the other one")
 	}
+	account, err := d.accountOf(ctx, claims.Company, u)
+	return account, removed(err)
+}
+
+// accountOf reads the account of a user of a company. It returns fault.NotFound if the user has none.
+func (d Deps) accountOf(ctx context.Context, companyID string, u user.User) (company.Account, error) {
 	all, err := company.Accounts(ctx, d.Store, u.Email)
 	if err != nil {
 		return company.Account{}, err
 	}
-	account, err := company.AccountOf(all, claims.Company, claims.Subject)
-	return account, removed(err)
+	return company.AccountOf(all, companyID, u.ID)
 }
 
 // removed says for a token exchange that there is no such user.
