@@ -80,7 +80,7 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 		return time.Time{}, s.omit(ctx, "too many invitations were mailed today; give the person the token by another way")
 	}
 	if free := s.box.Free(s.now); free.After(s.now) && !s.notice.Hurries() {
-		return free, s.delay(ctx, free)
+		return free, s.delay(ctx, s.notice.UserID, free, "the person got ten mails within an hour; the rest comes in one")
 	}
 	if err := s.claim(ctx); err != nil {
 		return time.Time{}, err
@@ -162,11 +162,14 @@ func (s *sending) overtaken(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// delay keeps the notice for the end of the person's hour, when it goes with the others that wait.
-func (s *sending) delay(ctx context.Context, free time.Time) error {
-	s.box.Delay(s.notice.ID)
-	s.notice.DueAt, s.notice.Reason = free.UTC(), "the person got ten mails within an hour; the rest comes in one"
-	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version), s.box.Save(s.company, s.notice.UserID, s.boxAt))
+// delay keeps the notice until a time, when it goes with the others that wait in the box. A notice that others already wait for does not
+// go with another one: theirs would wait for ever.
+func (s *sending) delay(ctx context.Context, box string, free time.Time, why string) error {
+	if len(s.notice.Joined) == 0 {
+		s.box.Delay(s.notice.ID)
+	}
+	s.notice.DueAt, s.notice.Reason = free.UTC(), why
+	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version), s.box.Save(s.company, box, s.boxAt))
 }
 
 // maxJoined limits the notices in one mail.

@@ -53,7 +53,7 @@ func (s *sending) post(ctx context.Context) (due time.Time, err error) {
 		return time.Time{}, s.omit(ctx, why)
 	}
 	if free := s.box.Free(s.now); free.After(s.now) && s.notice.Kind != notice.Approval {
-		return free, p.delay(ctx, free)
+		return free, p.delay(ctx, notice.SlackBox, free, "the channel got ten messages within an hour; the rest comes in one")
 	}
 	if s.box.NextAt.After(s.now) {
 		return s.box.NextAt, nil
@@ -87,13 +87,6 @@ func (p *posting) load(ctx context.Context) (why string, err error) {
 	return p.overtaken(ctx)
 }
 
-// delay keeps the notice for the end of the channel's hour.
-func (p *posting) delay(ctx context.Context, free time.Time) error {
-	p.box.Delay(p.notice.ID)
-	p.notice.DueAt, p.notice.Reason = free.UTC(), "the channel got ten messages within an hour; the rest comes in one"
-	return p.company.Commit(ctx, p.notice.Replace(p.company, p.version), p.box.Save(p.company, notice.SlackBox, p.boxAt))
-}
-
 // claim notes that this worker posts the notice, and those that wait with it, and keeps the channel for a second.
 func (p *posting) claim(ctx context.Context) error {
 	c := p.company
@@ -119,12 +112,8 @@ func (p *posting) claim(ctx context.Context) error {
 
 // attempt posts the message and stores what became of it.
 func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
-	webhook, err := p.Vault.Open(ctx, p.company.ID(), notice.SlackLabel, p.to.Webhook)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("open the address of a Slack channel: %w", err)
-	}
 	m, kept := slack.Write(p.subject(), p.notice.Why, p.content(), p.Base)
-	err = p.Slack.Post(ctx, string(webhook), m)
+	err = p.deliver(ctx, m)
 	ctx = context.WithoutCancel(ctx) // what was sent is noted, also when the process ends
 	var refused *slack.RefusedError
 	var throttled *slack.WaitError
@@ -145,15 +134,24 @@ func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
 		p.Logger.WarnContext(ctx, "message to Slack not sent; it is tried again", "company", p.company.ID(), "notice", p.notice.ID, "error", err)
 		due = p.again(backoff(p.notice.Attempts), "Slack did not take it; it is tried again")
 	}
+	if saved := p.save(ctx); saved != nil { // first: what is not stored counts as taken by Slack
+		return time.Time{}, saved
+	}
 	if throttled != nil {
 		if err := p.pause(ctx, due); err != nil {
 			return time.Time{}, err
 		}
 	}
-	if err := p.note(ctx, err == nil, refused); err != nil {
-		return time.Time{}, err
+	return due, p.note(ctx, err == nil, refused)
+}
+
+// deliver posts the message. A vault that does not open the address is a passing fault, as one of Slack: nothing was sent.
+func (p *posting) deliver(ctx context.Context, m slack.Message) error {
+	webhook, err := p.Vault.Open(ctx, p.company.ID(), notice.SlackLabel, p.to.Webhook)
+	if err != nil {
+		return fmt.Errorf("open the address of a Slack channel: %w", err)
 	}
-	return due, p.save(ctx)
+	return p.Slack.Post(ctx, string(webhook), m)
 }
 
 // again has the notice tried later.

@@ -1,7 +1,9 @@
 package notifier_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,12 +12,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
 	"orgops/shared/webhook/slack"
 )
+
+// away is a vault that opens nothing.
+type away struct{ integration.Vault }
+
+func (away) Open(context.Context, string, string, []byte) ([]byte, error) {
+	return nil, errors.New("away")
+}
 
 // channel gives the company a Slack channel at a fake Slack.
 func (d *desk) channel() *slacktest.Slack {
@@ -154,6 +164,19 @@ func TestSlack_Once(t *testing.T) {
 			t.Errorf("outcomes = %v, want %v", got, want)
 		}
 	})
+	t.Run("the vault is away", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		fake := d.channel()
+		whole := d.notifier.Vault
+		d.notifier.Vault = away{whole}
+		d.tell(d.alert("webhook", 1))
+		wantPosted(t, fake)
+		d.notifier.Vault = whole
+		d.Clock.Advance(time.Hour)
+		d.sendAll()
+		wantPosted(t, fake, "webhook stopped")
+	})
 	t.Run("a fault of Slack is repeated", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)
@@ -194,6 +217,44 @@ func TestSlack_Limits(t *testing.T) {
 	got := posted(fake)[notice.PerHour:]
 	if diff := cmp.Diff([]string{`Approval asked: goal.update "Ship"`, "4 notices"}, got); diff != "" {
 		t.Errorf("messages after the hour differ (-want +got):\n%s", diff)
+	}
+}
+
+// A message that brings others with it, and fails, brings them the next time, even if the hour is full meanwhile.
+func TestSlack_Limits_Repeated(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	fake := d.channel()
+	alerts := func(from, to int) {
+		for n := from; n < to; n++ {
+			d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("webhook-%02d", n), 1))})
+		}
+		for range to - from {
+			d.sendAll()
+			d.Clock.Advance(time.Second)
+		}
+	}
+	alerts(0, 14)
+	d.Clock.Advance(time.Hour)
+	fake.Next(slacktest.Answer{Status: 503})
+	d.sendAll()
+	d.Clock.Advance(time.Second)
+	alerts(14, 28)
+	d.Clock.Advance(time.Minute)
+	d.sendAll() // the hour is full
+	for range 4 {
+		d.Clock.Advance(time.Hour)
+		all := d.notices()
+		slices.SortStableFunc(all, func(a, b notice.Stored) int { return len(a.Joined) - len(b.Joined) }) // a new one first: it brings those that wait
+		for _, n := range all {
+			d.do(notice.Job{Notice: n.ID})
+			d.Clock.Advance(time.Second)
+		}
+	}
+	for _, got := range d.outcomes() {
+		if !strings.HasPrefix(got, "sent") {
+			t.Errorf("outcome %q, want sent", got)
+		}
 	}
 }
 
