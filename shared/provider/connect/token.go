@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/integration"
 	"orgops/shared/identity/authcode"
 	"orgops/shared/provider/connector"
@@ -217,7 +218,7 @@ func (h held) keep(ctx context.Context, got integration.Grant) (string, error) {
 			return got.Access, nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
-			<-time.After(storeAgain << try)
+			wait.For(ctx, storeAgain<<try)
 		}
 		ok, unread := h.reload(ctx)
 		switch {
