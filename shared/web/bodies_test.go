@@ -36,9 +36,12 @@ func (b *bodies) Open(company, source string) web.Share { return &share{b, compa
 func (s *share) Grow(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.held[s.holder]+n > s.most { // what is refused is not held
+		return false
+	}
 	s.taken += n
 	s.held[s.holder] += n
-	return s.held[s.holder] <= s.most
+	return true
 }
 
 func (s *share) Close() {
