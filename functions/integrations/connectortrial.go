@@ -81,7 +81,7 @@ type trialOutput struct{ Body ConnectorTrial }
 func (d Deps) testConnector(ctx context.Context, in *trialInput) (*trialOutput, error) {
 	m, err := rehearsal.Read(in.Body.Manifest, web.CheckBody)
 	if err != nil {
-		return nil, below("/manifest", err)
+		return nil, fault.Within("/manifest", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
@@ -104,17 +104,6 @@ func (d Deps) testConnector(ctx context.Context, in *trialInput) (*trialOutput, 
 		out.add(page)
 	}
 	return &trialOutput{out}, nil
-}
-
-// below puts a pointer in front of those of an error's problems.
-func below(at string, err error) error {
-	var f *fault.Error
-	if errors.As(err, &f) {
-		for n := range f.Problems {
-			f.Problems[n].Pointer = at + f.Problems[n].Pointer
-		}
-	}
-	return err
 }
 
 // permit returns how a page of a manifest is fetched under the company's policies: as that of an integration of its kind which is not

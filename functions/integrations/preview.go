@@ -3,7 +3,6 @@ package integrations
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"orgops/shared/base/fault"
@@ -35,9 +34,7 @@ func (r *PreviewRequest) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if r.Mapping != nil {
-		for _, p := range r.Mapping.nulls {
-			r.nulls = append(r.nulls, fault.FieldError{Pointer: "/mapping" + p.Pointer, Detail: p.Detail})
-		}
+		r.nulls = append(r.nulls, fault.Below("/mapping", r.Mapping.nulls)...)
 	}
 	for _, name := range []string{"headers", "inboxId"} {
 		if member, given := members[name]; given {
@@ -128,14 +125,8 @@ func (d Deps) tried(ctx context.Context, r receiver, given *MappingDocument, out
 	}
 	out.Source = "request"
 	raw, err := checked(*given)
-	var f *fault.Error
-	if errors.As(err, &f) {
-		for n := range f.Problems {
-			f.Problems[n].Pointer = "/mapping" + f.Problems[n].Pointer
-		}
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fault.Within("/mapping", err)
 	}
 	m, err := mapping.Parse(raw)
 	return m, given.Tests, err

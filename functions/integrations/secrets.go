@@ -79,10 +79,7 @@ func (d Deps) checkNames(ctx context.Context, provider string, credentials map[s
 	if checker, ok := c.(connector.CredentialChecker); ok && len(problems) == 0 {
 		problems = checker.CheckCredentials(credentials)
 	}
-	for n := range problems {
-		problems[n].Pointer = "/credentials" + problems[n].Pointer
-	}
-	return cmp.Or(err, fault.Refuse(problems))
+	return cmp.Or(err, fault.Refuse(fault.Below("/credentials", problems)))
 }
 
 func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct{}, error) {

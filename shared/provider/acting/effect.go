@@ -2,7 +2,6 @@ package acting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -74,7 +73,7 @@ func (e effector) decide(a executive.Action, in executive.ActionInput) (executiv
 	_, op, err := r.Decide(e.Company, change)
 	return executive.Effect{
 		Summary: does + " the recommendation: " + r.Title, Subject: timeline.Reference{Type: recommendation.Entity, ID: r.ID},
-	}, []store.Op{op}, inInput(err)
+	}, []store.Op{op}, fault.Within("/input", err)
 }
 
 func (e effector) disable(ctx context.Context, in executive.ActionInput) (executive.Effect, []store.Op, error) {
@@ -113,7 +112,7 @@ func (e effector) recover(ctx context.Context, in executive.ActionInput) (execut
 	}
 	since, until, err := delivery.ClampWindow(*in.Since, in.Until, e.Now)
 	if err != nil {
-		return executive.Effect{}, nil, inInput(err)
+		return executive.Effect{}, nil, fault.Within("/input", err)
 	}
 	r := delivery.Recovery{
 		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: delivery.RecoveryRequested, RequestedBy: e.By.ID, RequestedAt: e.Now,
@@ -122,17 +121,6 @@ func (e effector) recover(ctx context.Context, in executive.ActionInput) (execut
 		Summary: fmt.Sprintf("sends the undelivered events of %s again, from %s to %s", in.Provider, since.Format(time.RFC3339), until.Format(time.RFC3339)),
 		Subject: e.created(delivery.RecoveryEntity, r.ID),
 	}, []store.Op{r.Request(e.Company, i.Incarnation), e.Company.Unchanged(integration.Key(in.Provider), version)}, nil
-}
-
-// inInput returns a refusal whose problems lie in the input of the request.
-func inInput(err error) error {
-	var f *fault.Error
-	if errors.As(err, &f) {
-		for i := range f.Problems {
-			f.Problems[i].Pointer = "/input" + f.Problems[i].Pointer
-		}
-	}
-	return err
 }
 
 // integration reads a configured integration that can be used.

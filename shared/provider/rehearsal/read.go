@@ -59,9 +59,7 @@ func mappings(raw json.RawMessage) (problems []fault.FieldError, err error) {
 		if f == nil {
 			continue
 		}
-		for _, p := range f.Problems {
-			problems = append(problems, fault.FieldError{Pointer: fault.Pointer("streams", strconv.Itoa(n), "mapping") + p.Pointer, Detail: p.Detail})
-		}
+		problems = append(problems, fault.Below(fault.Pointer("streams", strconv.Itoa(n), "mapping"), f.Problems)...)
 	}
 	return problems, nil
 }

@@ -114,15 +114,11 @@ func (t Trial) check(c *manifest.Connector) error {
 	if err == nil && len(problems) == 0 {
 		problems = c.CheckConfig(t.Config)
 	}
-	for n := range problems {
-		problems[n].Pointer = "/configuration" + problems[n].Pointer
-	}
+	problems = fault.Below("/configuration", problems)
 	if len(t.Credentials) > 0 {
 		given, _ := json.Marshal(t.Credentials) // texts always encode
 		wrong, failed := t.Check(c.CredentialSchema(), given)
-		for _, p := range wrong {
-			problems = append(problems, fault.FieldError{Pointer: "/credentials" + p.Pointer, Detail: p.Detail})
-		}
+		problems = append(problems, fault.Below("/credentials", wrong)...)
 		err = errors.Join(err, failed)
 	}
 	if t.Recorded == nil {

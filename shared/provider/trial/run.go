@@ -77,9 +77,7 @@ func (r Receiver) Run(ctx context.Context, m *mapping.Mapping, t MappingTest) ([
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range found {
-			problems = append(problems, fault.FieldError{Pointer: "/actions/" + strconv.Itoa(n) + p.Pointer, Detail: p.Detail})
-		}
+		problems = append(problems, fault.Below("/actions/"+strconv.Itoa(n), found)...)
 	}
 	return problems, nil
 }
