@@ -38,6 +38,8 @@ func enumerations() []enumeration {
 		{"KeyCurve", "Ed25519,P-256", "The curve of a client's key"},
 		{"KeyType", "OKP,EC,RSA", "The kind of a client's key"},
 		{"NoticeChannel", "mail,slack", "A way by which notices go"},
+		{"SecurityChannel", "mail", "The way by which notices about a person's own access go"},
+		{"SlackKind", "approval,alert", "What the company's Slack channel is told"},
 		{"NoticeKind", "security,approval,alert", "What a notice is about; a person's preferences decide by it"},
 		{"NoticeState", "waiting,sent,failed,omitted", "What became of a notice: waiting until it is due, omitted if there was a reason not to send it"},
 		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},

@@ -57,20 +57,20 @@ func shown(f user.Factor) Factor {
 	return Factor{ID: f.ID, Kind: f.Kind, Name: f.Name, CreatedAt: f.CreatedAt, LastUsedAt: f.UsedAt}
 }
 
-// Factors lists the second factors of a person.
-type Factors struct {
+// FactorList lists the second factors of a person.
+type FactorList struct {
 	Factors       []Factor `json:"factors" nullable:"false" doc:"the second factors, the oldest first"`
 	RecoveryCodes int      `json:"recoveryCodes" format:"int32" doc:"how many recovery codes are left" example:"10"`
 }
 
-type factorsOutput struct{ Body Factors }
+type factorsOutput struct{ Body FactorList }
 
 func (d Deps) listFactors(ctx context.Context, _ *struct{}) (*factorsOutput, error) {
 	_, account, err := d.self(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := Factors{Factors: []Factor{}, RecoveryCodes: len(account.Recovery)}
+	out := FactorList{Factors: []Factor{}, RecoveryCodes: len(account.Recovery)}
 	for _, f := range account.Factors {
 		out.Factors = append(out.Factors, shown(f))
 	}
@@ -180,14 +180,14 @@ func (d Deps) removeFactor(ctx context.Context, in *struct {
 	return nil, d.store(ctx, account, d.told(ctx, account, notice.FactorRemoved(u, in.FactorID, d.Now()))...)
 }
 
-// RecoveryCodes holds new recovery codes.
-type RecoveryCodes struct {
+// NewRecoveryCodes holds new recovery codes.
+type NewRecoveryCodes struct {
 	RecoveryCodes []string `json:"recoveryCodes" nullable:"false" doc:"ten codes, each of which counts once; shown only now" example:"[\"5MZ2-NXQ4-RBL6-T3WU\"]"`
 }
 
 type recoveryOutput struct {
 	CacheControl string `header:"Cache-Control"`
-	Body         RecoveryCodes
+	Body         NewRecoveryCodes
 }
 
 func (d Deps) renewRecoveryCodes(ctx context.Context, _ *struct{}) (*recoveryOutput, error) {
@@ -202,7 +202,7 @@ func (d Deps) renewRecoveryCodes(ctx context.Context, _ *struct{}) (*recoveryOut
 	if err := d.store(ctx, account, d.told(ctx, account, notice.RecoveryRenewed(u, d.Now()))...); err != nil {
 		return nil, err
 	}
-	return &recoveryOutput{CacheControl: "no-store", Body: RecoveryCodes{codes}}, nil
+	return &recoveryOutput{CacheControl: "no-store", Body: NewRecoveryCodes{codes}}, nil
 }
 
 // self returns the caller and the caller's account. It refuses a user of an identity provider, who has none.

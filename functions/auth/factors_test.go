@@ -116,7 +116,7 @@ func TestFactor(t *testing.T) {
 	if diff := cmp.Diff([]string{"mfa", "otp", "pwd"}, claims.Methods); diff != "" {
 		t.Errorf("methods differ (-want +got):\n%s", diff)
 	}
-	var list auth.Factors
+	var list auth.FactorList
 	h.Do("GET", "/auth/factors", held, nil).Want(200).JSON(&list) // no session ended
 	if diff := cmp.Diff([]any{1, "Phone", "totp", 10}, []any{len(list.Factors), list.Factors[0].Name, list.Factors[0].Kind, list.RecoveryCodes}); diff != "" {
 		t.Errorf("list differs (-want +got):\n%s", diff)
@@ -130,7 +130,7 @@ func TestFactor(t *testing.T) {
 	if list.RecoveryCodes != 8 {
 		t.Errorf("%d recovery codes are left, want 8", list.RecoveryCodes)
 	}
-	var renewed auth.RecoveryCodes
+	var renewed auth.NewRecoveryCodes
 	for range 2 {
 		h.Do("POST", "/auth/recovery-codes", session, nil, "Idempotency-Key", "k").Want(201).JSON(&renewed)
 	}
