@@ -25,15 +25,16 @@ func listen(j *journey) {
 	j.do("disable the other", post(other+"/disable", nil))
 	j.do("enable the other", post(other+"/enable", nil))
 	j.received("it hears what the filter lets through", r, 1, false)
-	j.await("both events are counted", get(at), func(a answer) bool {
-		days := decode[struct {
+	j.await("both events are counted, and health knows of the delivery", get(at), func(a answer) bool {
+		shown := decode[struct {
 			Selected []struct{ Matched, Filtered int }
-		}](a.body).Selected
+			Health   struct{ Status string }
+		}](a.body)
 		matched, filtered := 0, 0
-		for _, day := range days {
+		for _, day := range shown.Selected {
 			matched, filtered = matched+day.Matched, filtered+day.Filtered
 		}
-		return matched == 1 && filtered == 1
+		return matched == 1 && filtered == 1 && shown.Health.Status == "pass"
 	})
 	j.do("disable the listener", post(at+"/disable", nil))
 	j.do("enable the listener", post(at+"/enable", nil))
