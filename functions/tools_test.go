@@ -176,8 +176,8 @@ func (s slimming) slim(schema any, depth int, argument bool) any {
 			out[word] = v
 		}
 	}
-	if depth == 0 && (full["properties"] != nil || full["items"] != nil) {
-		return map[string]any{}
+	if depth == 0 {
+		return out
 	}
 	if properties, ok := full["properties"].(map[string]any); ok {
 		slimmed := map[string]any{}

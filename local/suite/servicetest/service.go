@@ -44,11 +44,16 @@ func StartWith(t *testing.T, change func(*config.Config)) *Service {
 	return start(t, func(c *config.Config, _ string) { change(c) })
 }
 
-// StartAtItsAddress serves like Start. The service names its own address as its issuer, so that an identity provider leads back
-// to it.
-func StartAtItsAddress(t *testing.T) *Service {
+// StartAtItsAddress serves like Start, with changed settings. The service names its own address as its issuer, so that an identity
+// provider leads back to it.
+func StartAtItsAddress(t *testing.T, changes ...func(*config.Config)) *Service {
 	t.Helper()
-	return start(t, func(c *config.Config, address string) { c.Issuer = address })
+	return start(t, func(c *config.Config, address string) {
+		c.Issuer = address
+		for _, change := range changes {
+			change(c)
+		}
+	})
 }
 
 func start(t *testing.T, change func(c *config.Config, address string)) *Service {
