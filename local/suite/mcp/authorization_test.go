@@ -46,10 +46,17 @@ func TestConformance_Authorization(t *testing.T) {
 	c.Stderr = &failed
 	errtest.Must(t, c.Start())
 	var report strings.Builder
+	request, listens := "", false
 	for lines := bufio.NewScanner(printed); lines.Scan(); {
-		report.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), s.URL+"/auth/authorize?") {
-			s.allow(lines.Text())
+		line := lines.Text()
+		report.WriteString(line + "\n")
+		if strings.HasPrefix(line, s.URL+"/auth/authorize?") {
+			request = line
+		}
+		listens = listens || strings.HasPrefix(line, "Callback server started")
+		if request != "" && listens { // it prints the address before it listens
+			s.allow(request)
+			request = ""
 		}
 	}
 	if err := c.Wait(); err != nil {
