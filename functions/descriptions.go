@@ -34,6 +34,7 @@ func descriptions() map[string]string {
 		"Cap":                   "Why a health score is lower than the mean of its checks",
 		"Certification":         "The certification that is valid now",
 		"CertificationReport":   "The findings of a certification run, and the integration's state after the run",
+		"BriefTimes":            "When a person's brief comes",
 		"Channels":              "By which channels each kind of notice comes to a person",
 		"SlackChannel":          "The company's Slack channel, without its address",
 		"SlackChannelRequest":   "What goes to the company's Slack channel, and how",

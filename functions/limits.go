@@ -91,6 +91,8 @@ func Limits() []Limit {
 		span("proof-age", "the time after a login in which second factors are changed", auth.MaxProofAge),
 		{"wrong-codes", "the wrong codes of a person, until the time of the next limit is over", company.MaxWrongCodes, "codes"},
 		span("wrong-codes-time", "the time from a wrong code on for which wrong codes are counted, and too many refuse every code", company.WrongKept),
+		{"resets-address", "the resets of a password that are asked for one e-mail address in an hour", company.MaxResets, "resets"},
+		{"resets-network", "the resets of passwords that one network asks for in an hour", company.MaxResetsOfSource, "resets"},
 		{"memberships", "the companies of one person", user.MaxMemberships, "companies"},
 		{"sso-network", "the sign-ins through identity providers that one network begins in a minute, and the providers' answers that it brings", signon.MaxFromSource, "sign-ins"},
 		span("sso-try", "a sign-in through an identity provider", roundtrip.Lifetime),

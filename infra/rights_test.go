@@ -92,8 +92,8 @@ func TestRights_LeadingKeys(t *testing.T) {
 				t.Errorf("%s: partitions %v, want one of %q", st.policy, key, partitions)
 			}
 			manages := func(function string) bool { return strings.HasPrefix(st.policy, function) }
-			if text(key) == "L#*" && !slices.ContainsFunc([]string{"Apiauth", "Apioperations", "Apisso", "Eventsprovisioner", "Eventsticker"}, manages) {
-				t.Errorf("%s reaches logins, want only auth, operations, sso, the provisioner and the ticker to", st.policy)
+			if text(key) == "L#*" && !slices.ContainsFunc([]string{"Apiauth", "Apioperations", "Apisso", "Eventsnotifier", "Eventsprovisioner", "Eventsticker"}, manages) {
+				t.Errorf("%s reaches logins, want only auth, operations, sso, the notifier, the provisioner and the ticker to", st.policy)
 			}
 		}
 	}

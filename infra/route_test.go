@@ -104,9 +104,9 @@ func TestRoutes_Guarded(t *testing.T) {
 	open := []string{
 		"GET /.well-known/jwks.json", "GET /.well-known/oauth-authorization-server",
 		"GET /.well-known/oauth-protected-resource/companies/{companyId}/mcp", "GET /.well-known/openid-configuration", "GET /auth/authorize", "GET /auth/connect/callback",
-		"GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start",
+		"GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start", "GET /auth/unsubscribe/{token}",
 		"GET /console", "GET /console/{file}", "GET /healthz", "GET /problems/{kind}",
-		"POST /auth/challenge", "POST /auth/invitation", "POST /auth/login", "POST /auth/reset", "POST /auth/reset/{code}", "POST /auth/revoke", "POST /auth/saml/{companyId}/acs", "POST /auth/token",
+		"POST /auth/challenge", "POST /auth/invitation", "POST /auth/login", "POST /auth/reset", "POST /auth/reset/{code}", "POST /auth/revoke", "POST /auth/saml/{companyId}/acs", "POST /auth/token", "POST /auth/unsubscribe/{token}",
 		"POST /companies/{companyId}/mcp", // its function is its guard, and names its metadata in a refusal
 		"POST /inbound/{companyId}/{provider}",
 	}
@@ -387,8 +387,8 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// document matches the public methods that have the stage's limits, because they read nothing.
-var document = regexp.MustCompile(`^GET /?(\.well-known/|healthz$|problems/|console|auth/saml/\{companyId\}/metadata$)`)
+// document matches the public methods that have the stage's limits, because they read nothing or come in great numbers.
+var document = regexp.MustCompile(`^(GET /?(\.well-known/|healthz$|problems/|console|auth/saml/\{companyId\}/metadata$)|[A-Z]+ /?auth/unsubscribe/)`)
 
 // TestThrottles checks that each method that a stranger can call, and that is no document, has a throttle of its own below the stage's,
 // which every other method has.

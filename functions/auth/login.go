@@ -128,15 +128,16 @@ func choose(accounts []company.Account, companyID, last string) (chosen user.Log
 	return others[at], slices.Delete(slices.Clone(others), at, at+1), true
 }
 
-// remember stores which company was used last, makes one person of several with the same password, and replaces an old hash by one with
-// the current parameters, which needs the password. Another login or a change of the password may do so at the same time.
+// remember stores where the person logs in from and which company was used last, makes one person of several with the same password, and
+// replaces an old hash by one with the current parameters, which needs the password. Another login or a change of the password may do so at the same time.
 func (d Deps) remember(ctx context.Context, right []company.Account, chosen user.Login, pass string) error {
 	a := right[0]
 	for _, other := range right[1:] {
 		a.Absorb(other)
 	}
 	renewed, moved := password.NeedsRehash(a.PasswordHash), len(a.Members) > 1 && a.Last != chosen.CompanyID
-	if a.Stored() && len(right) == 1 && !renewed && !moved {
+	told, came := d.come(ctx, &a, chosen)
+	if a.Stored() && len(right) == 1 && !renewed && !moved && !came {
 		return nil
 	}
 	a.Last = chosen.CompanyID
@@ -145,7 +146,7 @@ func (d Deps) remember(ctx context.Context, right []company.Account, chosen user
 			return err
 		}
 	}
-	return ignoreConflict(d.Store.Commit(ctx, a.Writes()...))
+	return ignoreConflict(d.Store.Commit(ctx, append(a.Writes(), told...)...))
 }
 
 // identify names the user of the request in its audit record.

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,7 +9,9 @@ import (
 
 	"orgops/functions/auth"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
 	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
@@ -78,14 +81,61 @@ func TestReset_Refused(t *testing.T) {
 	signIn(h, h.A.Email, webtest.Password)
 }
 
-// TestReset_Limit counts each asking as a try to log in.
+// TestReset_Limit limits what one address and one network ask for in an hour, because each asking brings a mail.
 func TestReset_Limit(t *testing.T) {
 	t.Parallel()
-	h, _ := harness(t)
-	for range 10 {
+	h, clock := harness(t)
+	for range company.MaxResets {
 		asks(h, h.A.Email)
 	}
-	h.Do("POST", "/auth/reset", "", map[string]string{"email": h.A.Email}).WantProblem(429, "quota-exceeded")
+	ask := func(email string) *webtest.Response {
+		return h.Do("POST", "/auth/reset", "", map[string]string{"email": email})
+	}
+	refused := ask(h.A.Email)
+	refused.WantProblem(429, "quota-exceeded")
+	if got, want := refused.Header.Get("Ratelimit-Policy"), `"reset";q=3;w=3600`; got != want {
+		t.Errorf("RateLimit-Policy = %s, want %s", got, want)
+	}
+	code, err := company.NewResetCode(t.Context(), h.Store, h.A.Email, clock.Now())
+	errtest.Must(t, err)
+	resets(h, code.Code, another).Want(200)
+	ask(h.A.Email).WantProblem(429, "quota-exceeded") // a reset that was used still counts
+	for n := range company.MaxResetsOfSource - company.MaxResets {
+		asks(h, fmt.Sprintf("nobody%d@acme.test", n))
+	}
+	refused = ask("ida@acme.test")
+	refused.WantProblem(429, "quota-exceeded")
+	if got, want := refused.Header.Get("Ratelimit-Policy"), `"reset-source";q=20;w=3600`; got != want {
+		t.Errorf("RateLimit-Policy = %s, want %s", got, want)
+	}
+	clock.Advance(time.Hour)
+	asks(h, h.A.Email)
+}
+
+// TestReset_Notice notes who is to get the code, and holds no code: it is made when the mail is sent.
+func TestReset_Notice(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	asks(h, h.A.Email)
+	asks(h, "nobody@acme.test")
+	for companyID, want := range map[string]string{h.A.ID: h.A.UserID, notice.Nowhere: ""} {
+		var got []notice.Stored
+		for item, err := range store.For(h.Store, companyID).Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
+			errtest.Must(t, err)
+			var n notice.Stored
+			errtest.Must(t, item.Decode(&n))
+			got = append(got, n)
+		}
+		if len(got) != 1 {
+			t.Fatalf("company %s: %d notices, want 1", companyID, len(got))
+		}
+		if want == "" {
+			want = got[0].UserID // no one's
+		}
+		if diff := cmp.Diff([]string{want, notice.PasswordReset, ""}, []string{got[0].UserID, got[0].Name, string(got[0].Code)}); diff != "" {
+			t.Errorf("company %s: user, name and code differ (-want +got):\n%s", companyID, diff)
+		}
+	}
 }
 
 // TestReset_SameWork answers the same, after the same work, for a known address and an unknown one.

@@ -97,6 +97,7 @@ func Register(api huma.API, deps Deps) {
 	deps.registerReset(api)
 	deps.registerChallenge(api)
 	deps.registerFactors(api)
+	deps.registerUnsubscribe(api)
 	web.Register(api, web.AuditedWrites(web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{TagService},
 		Summary:     "Get the public keys that verify access tokens",

@@ -53,6 +53,9 @@ func (m *messages) add(c store.Change, t delivery.Transition) error {
 		m.syncs.add(run, c)
 	}
 	told, noticeErr := notice.Due(c)
+	if turned := t.Turned(); turned != nil {
+		told, noticeErr = notice.Turned(c, *turned)
+	}
 	for _, one := range told {
 		m.notices.add(one, c)
 	}

@@ -17,6 +17,7 @@ import (
 	"orgops/functions/notifier"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
@@ -103,8 +104,14 @@ func (d *desk) do(j notice.Job) {
 func (d *desk) once(j notice.Job) (time.Time, error) {
 	d.T.Helper()
 	j.Company = d.company.ID()
+	return d.handle(j)
+}
+
+func (d *desk) handle(j notice.Job) (time.Time, error) {
 	body, err := json.Marshal(j)
-	errtest.Must(d.T, err)
+	if err != nil {
+		return time.Time{}, err
+	}
 	return d.notifier.Handle(d.T.Context(), queue.Received{Message: queue.Message{Body: body}})
 }
 
@@ -212,6 +219,15 @@ func TestTell(t *testing.T) {
 		d.tell(d.alert("webhook", 1))
 		d.want("ada: webhook stopped", "ada: webhook stopped", "ada: webhook stopped")
 	})
+	t.Run("a pause that begins and ends many times, once a day", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for n := range 1000 {
+			d.Clock.Advance(time.Minute)
+			d.tell(notice.Paused("webhook", delivery.Turn{Paused: n%2 == 0, Since: d.Clock.Now()}, d.Clock.Now()))
+		}
+		d.want("ada: webhook does not take deliveries", "ada: webhook takes deliveries again")
+	})
 	t.Run("not who wants none", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)
@@ -255,6 +271,18 @@ func TestApproval(t *testing.T) {
 		d.do(notice.Job{Approval: a.ID, Step: 2})
 		d.sendAll()
 		d.want(`kim: Approval asked: goal.update "Ship"`, `kim: Approval still waits: goal.update "Ship"`, `bob: Approval still waits: goal.update "Ship"`)
+	})
+	t.Run("told when it has expired", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		a := d.approval("Ship", "")
+		d.tell(notice.Asked(a, 0))
+		d.Clock.Advance(approval.Waits + time.Minute)
+		ops, err := approval.Expire(t.Context(), d.company, a.ID, d.Clock.Now())
+		errtest.Must(t, err)
+		errtest.Must(t, d.company.Commit(t.Context(), ops...))
+		d.tell(notice.Expired(a))
+		d.want(`ada: Approval asked: goal.update "Ship"`, `ada: Approval expired: goal.update "Ship"`)
 	})
 	t.Run("not once it is decided", func(t *testing.T) {
 		t.Parallel()
@@ -377,7 +405,7 @@ func TestSend_Lost(t *testing.T) {
 	job := notice.Job{Notice: d.notices()[0].ID}
 	d.post.fails, d.post.lost = []error{errors.New("connection lost")}, true
 	broken := *d.notifier
-	broken.Store = unsaved{d.Store}
+	broken.Store = unsaved{d.Store, func(ops []store.Op) bool { return len(ops) == 1 && ops[0].Entity == notice.Entity }}
 	whole := d.notifier
 	d.notifier = &broken
 	if _, err := d.once(job); err == nil {
@@ -397,11 +425,14 @@ func TestSend_Lost(t *testing.T) {
 	d.want("ada: webhook stopped", "ada: webhook stopped")
 }
 
-// unsaved fails the writes of a notice that was claimed, as a process that is killed does.
-type unsaved struct{ store.Store }
+// unsaved fails some writes, as a process that is killed before them does.
+type unsaved struct {
+	store.Store
+	fails func([]store.Op) bool
+}
 
 func (s unsaved) Commit(ctx context.Context, ops ...store.Op) error {
-	if len(ops) == 1 && ops[0].Entity == notice.Entity {
+	if s.fails(ops) {
 		return store.ErrUnavailable
 	}
 	return s.Store.Commit(ctx, ops...)

@@ -36,6 +36,8 @@ type sending struct {
 	firm       company.Company
 	preference notice.Preferences
 	settings   notice.MailSettings
+	also       []store.Op // of the claim
+	stop       string     // the link that ends mails of this kind
 }
 
 // joined holds a notice that goes with another one's mail.
@@ -63,6 +65,9 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if s.notice.Channel == notice.Slack {
 		return s.post(ctx)
 	}
+	if c.ID() == notice.Nowhere {
+		return time.Time{}, c.Commit(ctx, c.Delete(notice.Key(id), notice.Entity, s.version).Quietly())
+	}
 	if s.Sender == nil { // on AWS, until the operator sets one
 		return time.Time{}, s.omit(ctx, "the service has no mail settings")
 	}
@@ -79,8 +84,14 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if s.notice.Name == notice.Invitation && s.notice.Attempts == 0 && !s.invites.Add(s.person.Email) {
 		return time.Time{}, s.omit(ctx, "too many invitations were mailed today; give the person the token by another way")
 	}
-	if free := s.box.Free(s.now); free.After(s.now) && !s.notice.Hurries() {
+	if free := s.box.Free(s.now); free.After(s.now) && !s.notice.Alone() {
 		return free, s.delay(ctx, s.notice.UserID, free, "the person got ten mails within an hour; the rest comes in one")
+	}
+	if why, err = s.complete(ctx); err != nil {
+		return time.Time{}, err
+	}
+	if why != "" {
+		return time.Time{}, s.omit(ctx, why)
 	}
 	if err := s.claim(ctx); err != nil {
 		return time.Time{}, err
@@ -153,7 +164,7 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 
 // overtaken says why a notice of an approval is not sent any more, "" if it is.
 func (s *sending) overtaken(ctx context.Context) (why string, err error) {
-	if approvalID, ok := strings.CutPrefix(s.notice.About, approval.Entity+":"); ok && s.notice.Kind == notice.Approval {
+	if approvalID, ok := strings.CutPrefix(s.notice.About, approval.Entity+":"); ok && s.notice.Overtaken() {
 		_, waits, err := s.waiting(ctx, s.company, approvalID)
 		if err != nil || !waits {
 			return "it was decided meanwhile", err
@@ -178,7 +189,7 @@ const maxJoined = 50
 // claim notes that this worker sends the notice, and those that wait with it. A second worker conflicts.
 func (s *sending) claim(ctx context.Context) error {
 	c := s.company
-	if s.notice.Attempts == 0 && !s.notice.Hurries() {
+	if s.notice.Attempts == 0 && !s.notice.Alone() {
 		s.gather()
 	}
 	if err := s.loadJoined(ctx); err != nil {
@@ -187,6 +198,9 @@ func (s *sending) claim(ctx context.Context) error {
 	s.notice.Attempts++
 	s.notice.ClaimedAt, s.notice.Reason = s.now, ""
 	s.box.Sent = append(s.box.Sent, s.now)
+	if notice.Stops(s.notice.Kind) {
+		s.stop = s.Base + notice.StopPath + s.box.Token(notice.Stop{Company: c.ID(), UserID: s.notice.UserID, Kind: s.notice.Kind})
+	}
 	s.count.Mails++
 	ops := []store.Op{s.notice.Replace(c, s.version), s.box.Save(c, s.notice.UserID, s.boxAt), s.count.Save(c, s.countAt, s.now)}
 	if s.notice.Name == notice.Invitation && s.notice.Attempts == 1 {
@@ -199,7 +213,7 @@ func (s *sending) claim(ctx context.Context) error {
 		j.version++
 	}
 	s.version++
-	return c.Commit(ctx, ops...)
+	return s.Store.Commit(ctx, append(ops, s.also...)...) // those of a code lie outside of the company
 }
 
 // gather joins the other notices that wait for the end of the person's hour.

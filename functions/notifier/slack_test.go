@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
 	"orgops/shared/webhook/slack"
@@ -149,7 +150,7 @@ func TestSlack_Once(t *testing.T) {
 		fake := d.channel()
 		whole := d.notifier
 		broken := *whole
-		broken.Store = unsaved{d.Store}
+		broken.Store = unsaved{d.Store, func(ops []store.Op) bool { return len(ops) == 1 && ops[0].Entity == notice.Entity }}
 		d.do(notice.Job{Matter: new(d.alert("webhook", 1))})
 		all := d.notices()
 		n := all[slices.IndexFunc(all, func(n notice.Stored) bool { return n.Channel == notice.Slack })]

@@ -12,8 +12,8 @@ import (
 // write writes the mail of the notice. kept is its text without codes.
 func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err error) {
 	l := letter.Letter{
-		Company: s.firm.Name, Subject: s.notice.Subject, Why: s.notice.Why, Content: s.content(), Base: s.Base,
-		Zone: s.preference.Zone(),
+		Company: s.signed(), Subject: s.notice.Subject, Why: s.notice.Why, Content: s.content(), Base: s.Base,
+		Stop: s.stop, Zone: s.preference.Zone(),
 	}
 	if len(s.joined) > 0 {
 		l.Subject = fmt.Sprintf("%d notices", len(s.joined)+1)
@@ -29,9 +29,12 @@ func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err e
 	if err != nil {
 		return m, "", err
 	}
+	if s.signed() != "" {
+		m.FromName, m.ReplyTo = s.settings.Sender(s.firm.Name), s.settings.ReplyTo
+	}
 	return mail.Message{
-		ID: s.notice.ID, FromName: s.settings.Sender(s.firm.Name), To: s.person.Email, ReplyTo: s.settings.ReplyTo, Subject: written.Subject, Text: written.Text, HTML: written.HTML,
-		Thread: threadOf(s.company.ID(), s.notice.About), At: s.now,
+		ID: s.notice.ID, FromName: m.FromName, To: s.person.Email, ReplyTo: m.ReplyTo, Subject: written.Subject, Text: written.Text, HTML: written.HTML,
+		Stop: s.stop, Thread: threadOf(s.company.ID(), s.notice.About), At: s.now,
 	}, kept, nil
 }
 
@@ -48,4 +51,13 @@ func (s *sending) content() notice.Content {
 		Paragraphs: []string{"More happened than ten messages an hour can tell. These notices come in one."},
 		Sections:   []notice.Section{all}, Link: &notice.Link{Label: "Sign in and look", Path: "/console/#/"},
 	}
+}
+
+// signed returns the name of the company that the mail comes from. A reset comes from the service: the password is that of all companies
+// of the person, and any company can invite an address.
+func (s *sending) signed() string {
+	if s.notice.Name == notice.PasswordReset {
+		return ""
+	}
+	return s.firm.Name
 }

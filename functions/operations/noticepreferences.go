@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -15,7 +16,7 @@ import (
 )
 
 // registerNoticePreferences registers what each person does about the own preferences, with any role.
-func registerNoticePreferences(api huma.API) {
+func (d Deps) registerNoticePreferences(api huma.API) {
 	const path = "/notices/preferences"
 	own := func(op huma.Operation) huma.Operation {
 		op.Security = web.NeedsOne(user.Founder.Scopes()...)
@@ -24,8 +25,8 @@ func registerNoticePreferences(api huma.API) {
 	web.Register(api, own(noticeOperation(http.MethodGet, path, "get-notice-preferences", "Get what you want to be told",
 		"The caller's own preferences, or the defaults: mails at any time, with times in UTC.", http.StatusOK, "")), getNoticePreferences)
 	web.Register(api, own(noticeOperation(http.MethodPut, path, "put-notice-preferences", "Choose what you want to be told",
-		"Replaces the caller's own preferences. Mails about the own access always come. A notice that already waits follows the new channels, but keeps its time.",
-		http.StatusOK, "")), putNoticePreferences)
+		"Replaces the caller's own preferences. Mails about the own access always come. The brief comes at its time of day in the time zone, once a day at most. A notice that already waits follows the new channels, but keeps its time.",
+		http.StatusOK, "")), d.putNoticePreferences)
 }
 
 func getNoticePreferences(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[notice.Preferences], error) {
@@ -46,19 +47,26 @@ type noticePreferencesOutput struct {
 	Body notice.Preferences
 }
 
-func putNoticePreferences(ctx context.Context, in *noticePreferencesInput) (*noticePreferencesOutput, error) {
+func (d Deps) putNoticePreferences(ctx context.Context, in *noticePreferencesInput) (*noticePreferencesOutput, error) {
 	if err := in.Body.Check(); err != nil {
 		return nil, err
 	}
 	c, userID := web.Tenant(ctx), web.CallerOf(ctx).UserID
-	_, version, err := notice.LoadPreferences(ctx, c, userID)
+	was, version, err := notice.LoadPreferences(ctx, c, userID)
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
 	if err := in.Check(strconv.FormatInt(version, 10)); err != nil {
 		return nil, err
 	}
-	if err := c.Commit(ctx, in.Body.Save(c, userID, version)); err != nil {
+	if in.Body.Brief != nil && !web.CallerOf(ctx).Has(user.ScopeIntelligenceRead) {
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/brief", Detail: "your role does not read the brief; leave it out"}})
+	}
+	renewed, err := in.Body.Renew(ctx, c, userID, was)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	if err := c.Commit(ctx, append(in.Body.Store(c, userID, version, d.Now()), renewed...)...); err != nil {
 		return nil, store.Fault(in.Overtaken(err), "")
 	}
 	return &noticePreferencesOutput{ETag: preferencesTag(version + 1), Body: in.Body}, nil

@@ -17,7 +17,7 @@ func (d Deps) registerNotices(api huma.API) {
 	web.Register(api, noticeOperation(http.MethodGet, "/notices", "list-notices", "List what people were told",
 		"Each notice with who was told what by which channel, its state and its attempts, newest first. Notices are kept for 90 days.",
 		http.StatusOK, user.ScopeOperationsRead), listNotices)
-	registerNoticePreferences(api)
+	d.registerNoticePreferences(api)
 }
 
 // noticeOperation describes an operation on notices, which lie next to the operations.
@@ -30,7 +30,7 @@ func noticeOperation(method, path, id, summary, description string, status int, 
 type noticesInput struct {
 	web.PageQuery
 	State string `query:"state" enum:"waiting,sent,failed,omitted" doc:"Only notices in this state"`
-	Kind  string `query:"kind" enum:"security,approval,alert" doc:"Only notices of this kind"`
+	Kind  string `query:"kind" enum:"security,approval,alert,brief" doc:"Only notices of this kind"`
 	User  string `query:"user" maxLength:"64" doc:"Only notices to the user with this id" example:"0198c5f2-0000-7000-8000-000000000001"`
 }
 

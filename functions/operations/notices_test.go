@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 )
 
 type notices struct {
@@ -53,6 +55,21 @@ func preferences(zone string, alert ...string) object {
 	return object{"timeZone": zone, "channels": object{"security": []string{"mail"}, "approval": []string{"mail"}, "alert": append([]string{}, alert...)}}
 }
 
+// wantDue fails the test unless there is a timer of a kind about a subject.
+func wantDue(t *testing.T, h *webtest.Harness, kind, subject string) {
+	t.Helper()
+	for shard := range store.DueShards {
+		for item, err := range store.Items(t.Context(), h.Store, store.Due(shard), store.Query{}) {
+			var timer store.Timer
+			errtest.Must(t, errors.Join(err, item.Decode(&timer)))
+			if timer.Kind+" "+timer.Subject == kind+" "+subject {
+				return
+			}
+		}
+	}
+	t.Errorf("there is no timer %s of %s", kind, subject)
+}
+
 // Each person, also one with the smallest role, reads and replaces the own preferences alone.
 func TestNoticePreferences(t *testing.T) {
 	t.Parallel()
@@ -81,6 +98,16 @@ func TestNoticePreferences(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("preferences differ from those that were stored (-want +got):\n%s", diff)
 	}
+	chosen["brief"] = object{"at": "07:30", "days": []string{"monday"}}
+	h.Do("PUT", path, ada, chosen).Want(200)
+	h.Do("GET", path, ada, nil).Want(200).JSON(&got)
+	want.Brief = &notice.BriefTimes{At: "07:30", Days: []string{"monday"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("preferences with a brief differ from those that were stored (-want +got):\n%s", diff)
+	}
+	wantDue(t, h, notice.BriefTimer, h.A.UserID+"@2")
+	h.Do("PUT", path, h.UserToken(h.A.ID, id.New(), user.Operator), chosen).WantProblem(422, "invalid")
+	delete(chosen, "brief")
 	h.Do("PUT", path, h.BoundToken(h.A.ID, "github"), chosen).Want(200)
 	h.Do("PUT", path, bob, preferences("UTC", "mail")).Want(200)
 	h.Do("GET", path, ada, nil).Want(200).JSON(&got)
@@ -98,6 +125,8 @@ func TestNoticePreferences_Refused(t *testing.T) {
 		return p
 	}
 	for pointer, body := range map[string]object{
+		"/brief/days":        with(func(p, _ object) { p["brief"] = object{"at": "07:30", "days": []string{}} }),
+		"/brief/at":          with(func(p, _ object) { p["brief"] = object{"at": "7:30", "days": []string{"monday"}} }),
 		"/timeZone":          with(func(p, _ object) { p["timeZone"] = "Mars/Olympus" }),
 		"/quiet/to":          with(func(p, _ object) { p["quiet"] = object{"from": "22:00", "to": "22:00"} }),
 		"/quiet/from":        with(func(p, _ object) { p["quiet"] = object{"from": "24:00", "to": "07:00"} }),

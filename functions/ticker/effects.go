@@ -51,6 +51,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return approval.Expire(ctx, c, timer.Subject, t.Now().UTC())
 	case notice.OverdueTimer:
 		return notice.Overlooked(ctx, c, timer.Subject, t.Now().UTC())
+	case notice.BriefTimer:
+		return notice.Briefed(ctx, c, timer, t.Now().UTC())
 	case timerqueue.Timer:
 		return nil, t.send(ctx, timer)
 	case timeline.BriefTimer:

@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+	_ "time/tzdata" // a Lambda has no zones of its own
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/erasure"

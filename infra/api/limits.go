@@ -47,8 +47,10 @@ func publicLimits() map[string]rate {
 // isDocument reports whether a public path answers what is the same for every caller and reads no table. It has the stage's limits, which each
 // method counts for itself: a setting of its own would protect nothing, and the settings of all public methods would not fit into one
 // update of a stage.
+//
+// A click that ends mails has them too: mail hosts send many at once for their users, from few networks.
 func isDocument(path string) bool {
-	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console", "auth/saml/{companyId}/metadata"}, func(prefix string) bool {
+	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console", "auth/saml/{companyId}/metadata", "auth/unsubscribe/"}, func(prefix string) bool {
 		return strings.HasPrefix(strings.TrimPrefix(path, "/"), prefix)
 	})
 }

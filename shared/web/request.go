@@ -132,6 +132,14 @@ func Source(ctx context.Context) string {
 	return netip.PrefixFrom(addr, 64).Masked().String()
 }
 
+// Agent returns the User-Agent of the request, which the client chooses, or "".
+func Agent(ctx context.Context) string {
+	if req := requestOf(ctx); req != nil {
+		return req.header.Get("User-Agent")
+	}
+	return ""
+}
+
 // address returns the address that the request comes from.
 func (req *request) address() (addr netip.Addr, ok bool) {
 	if port, err := netip.ParseAddrPort(req.remote); err == nil {

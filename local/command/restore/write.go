@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"orgops/shared/domain/approval"
@@ -14,6 +15,7 @@ import (
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/intake"
@@ -141,6 +143,10 @@ func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
 		return intake.Review(w.c, g, 1, w.now), err
 	case delivery.Entity:
 		return w.lookout(l), nil
+	case notice.PreferencesEntity:
+		var p notice.Preferences
+		err := json.Unmarshal(l.Body, &p)
+		return p.Restored(w.c, strings.TrimPrefix(l.Key, notice.PreferencesPrefix), w.now), err
 	}
 	return nil, nil
 }

@@ -265,7 +265,10 @@ func (w *world) addReads(all map[string]func(*world) ask) {
 // requests returns the request of each step that is an operation, except those that addReads adds.
 func requests() map[string]func(*world) ask {
 	all := map[string]func(*world) ask{
-		"login": func(*world) ask { return signIn() },
+		"login": func(w *world) ask { // from where the person has logged in before
+			w.do(w.server(), signIn(), nil)
+			return signIn()
+		},
 
 		"get-brief, of a month": func(w *world) ask {
 			return ask{method: http.MethodGet, path: "/intelligence/brief?since=" + w.clock.Now().AddDate(0, -1, 0).Format(time.RFC3339)}

@@ -61,6 +61,7 @@ var unmeasured = []struct {
 		"dynamodb:GetItem Keys C#*", "dynamodb:PutItem Keys C#*", "dynamodb:GetItem Main SYSTEM", "dynamodb:PutItem Main SYSTEM",
 	}},
 	{"the first second factor, and a company's first answer that is kept sealed", "auth", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
+	{"a company's first code of a reset", "notifier", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
 	{"a company's first client secret", "sso", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
 	{"a user whom single sign-on takes over", "sso", []string{"dynamodb:DeleteItem Main L#*"}},
 	{"a list of companies, and a suspension with its timer", "provisioner", []string{"dynamodb:GetItem Main REGISTRY#*", "dynamodb:PutItem Main DUE#*"}},

@@ -77,6 +77,11 @@ func userRequests() map[string]func(*world) ask {
 			errtest.Must(w.t, err)
 			return post("//auth/reset/"+code.Code, `{"password":"nine quiet otters read maps"}`)(w)
 		},
+		"ask-unsubscribe": func(w *world) ask { return ask{method: http.MethodGet, path: "/" + w.stops()} },
+		"unsubscribe": func(w *world) ask {
+			form := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+			return ask{method: http.MethodPost, path: "/" + w.stops(), body: "List-Unsubscribe=One-Click", header: form}
+		},
 		"accept-invitation": func(w *world) ask {
 			invited, err := company.NewInvitation(w.company, "", w.newUser(), w.clock.Now())
 			errtest.Must(w.t, err)

@@ -83,6 +83,8 @@ func workers() map[string]func(*world) func() {
 
 		"notifier: a matter, for one person": (*world).tells,
 		"notifier: a mail":                   (*world).mails,
+		"notifier: a mail with a reset":      (*world).resets,
+		"notifier: a brief":                  (*world).mailsBrief,
 
 		"ticker: a minute without anything due":       func(w *world) func() { return w.ticks(0) },
 		"ticker: a minute with the canary":            func(w *world) func() { return w.canaries(time.Minute) },
@@ -90,6 +92,7 @@ func workers() map[string]func(*world) func() {
 		"ticker: a minute with a due timer":           func(w *world) func() { return w.ticks(1) },
 		"ticker: a minute with a goal to review":      (*world).reviews,
 		"ticker: a minute with a weekly brief":        (*world).briefs,
+		"ticker: a minute with a person's brief":      (*world).briefsOne,
 
 		"provisioner: a company": (*world).provisions,
 		"rotator: a rotation":    (*world).rotates,

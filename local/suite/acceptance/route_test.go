@@ -23,6 +23,8 @@ S POST   /auth/login                                     -                     2
   DELETE /auth/factors/{factorId}                        *                     204
   POST   /auth/factors/{factorId}/confirm                *                     200
   POST   /auth/recovery-codes                            *                     201
+  GET    /auth/unsubscribe/{token}                       -                     200
+  POST   /auth/unsubscribe/{token}                       -                     200
   POST   /auth/password                                  *                     204
   POST   /auth/sign-out                                  *                     204
   GET    /auth/sso/{companyId}/start                     -                     302

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -24,8 +25,33 @@ const ResetKept = 30 * time.Minute
 // Reset says when a reset of an address's password was asked for, and where its code leads from. A known address and an unknown one
 // have the same.
 type Reset struct {
-	AskedAt time.Time `json:"askedAt"`
-	Code    string    `json:"code,omitempty"` // the partition of the code that was made last
+	AskedAt time.Time   `json:"askedAt,omitzero"` // zero: the code was used
+	Asked   []time.Time `json:"asked,omitempty"`  // within the last hour
+	Code    string      `json:"code,omitempty"`   // the partition of the code that was made last
+}
+
+// Limits of the resets that are asked for in an hour, because each brings a mail: for one address, and from one network.
+const (
+	MaxResets         = 3
+	MaxResetsOfSource = 20
+	ResetWindow       = time.Hour
+)
+
+// Wait returns how long the next reset has to wait, if most are allowed in an hour; ok is false if it need not.
+func (r Reset) Wait(most int, now time.Time) (wait time.Duration, ok bool) {
+	if asked := r.recent(now); len(asked) >= most {
+		return asked[len(asked)-most].Add(ResetWindow).Sub(now), true
+	}
+	return 0, false
+}
+
+func (r Reset) recent(now time.Time) []time.Time {
+	return slices.DeleteFunc(slices.Clone(r.Asked), func(at time.Time) bool { return now.Sub(at) >= ResetWindow })
+}
+
+// save returns the write of a reset over what is stored at version.
+func (r Reset) save(p store.Partition, version int64, now time.Time) store.Op {
+	return p.Entry(ResetKey, ResetEntity, version, r).Until(now.Add(ResetWindow))
 }
 
 // place leads from a code to an e-mail address. Only a hash of the code is stored, as the partition, and only a hash of the address.
@@ -34,10 +60,23 @@ type place struct {
 	Until   time.Time `json:"until"`
 }
 
-// Ask returns the write that notes at a time that a reset was asked for, over what is stored at version.
-func (r Reset) Ask(email string, version int64, now time.Time) store.Op {
+// Ask returns the write that notes at a time that a reset was asked for, for an address or by a network, over what is stored at version.
+func (r Reset) Ask(p store.Partition, version int64, now time.Time) store.Op {
 	r.AskedAt = stamp(now)
-	return store.Login(email).Entry(ResetKey, ResetEntity, version, r).Until(now.Add(2 * ResetKept))
+	r.Asked = append(r.recent(now), r.AskedAt)
+	return r.save(p, version, now)
+}
+
+// ResetsOf returns the resets that a network has asked for, and the version of their item.
+func ResetsOf(ctx context.Context, st store.Store, source string) (r Reset, version int64, err error) {
+	item, err := st.Get(ctx, store.Network(source), ResetKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return Reset{}, 0, nil
+	}
+	if err == nil {
+		err = item.Decode(&r)
+	}
+	return r, item.Version, store.Fault(err, "")
 }
 
 // ResetCode holds a code with which the person of an address sets a new password, once. Only its receiver may see it: it proves the address.
@@ -47,9 +86,18 @@ type ResetCode struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// NewResetCode makes the code of a reset that was asked for; an earlier code of the address counts no more. It returns fault.NotFound
-// for an address that is not known, or for which no reset was asked for within ResetKept. Each asking gives one code.
+// NewResetCode makes and stores the code of a reset: see MakeResetCode.
 func NewResetCode(ctx context.Context, st store.Store, email string, now time.Time) (ResetCode, error) {
+	out, ops, err := MakeResetCode(ctx, st, email, now)
+	if err != nil {
+		return ResetCode{}, err
+	}
+	return out, store.Fault(st.Commit(ctx, ops...), noUser)
+}
+
+// MakeResetCode makes the code of a reset that was asked for, and the writes that store it: an earlier code of the address counts no more
+// then. It returns fault.NotFound for an address that is not known, or for which no reset was asked for within ResetKept.
+func MakeResetCode(ctx context.Context, st store.Store, email string, now time.Time) (ResetCode, []store.Op, error) {
 	p := store.Login(email)
 	var asked Reset
 	item, err := st.Get(ctx, p, ResetKey)
@@ -57,23 +105,25 @@ func NewResetCode(ctx context.Context, st store.Store, email string, now time.Ti
 		err = item.Decode(&asked)
 	}
 	if errors.Is(err, store.ErrNotFound) || err == nil && now.Sub(asked.AskedAt) > ResetKept {
-		return ResetCode{}, fault.New(fault.NotFound, "no reset was asked for within 30 minutes for this e-mail address; the person asks by POST /auth/reset")
+		return ResetCode{}, nil, fault.New(fault.NotFound, "no reset was asked for within 30 minutes for this e-mail address; the person asks by POST /auth/reset")
 	}
 	if err != nil {
-		return ResetCode{}, store.Fault(err, "")
+		return ResetCode{}, nil, store.Fault(err, "")
 	}
 	all, err := Accounts(ctx, st, email)
 	if err != nil {
-		return ResetCode{}, err
+		return ResetCode{}, nil, err
 	}
 	if len(all) == 0 {
-		return ResetCode{}, fault.New(fault.NotFound, noUser)
+		return ResetCode{}, nil, fault.New(fault.NotFound, noUser)
 	}
 	out := ResetCode{Email: email, Code: rand.Text(), ExpiresAt: stamp(now.Add(ResetKept))}
 	at := store.Secret(out.Code)
-	return out, store.Fault(st.Commit(ctx,
-		p.Entry(ResetKey, ResetEntity, item.Version, Reset{Code: at.String()}).Until(out.ExpiresAt),
-		at.Entry(ResetKey, ResetEntity, 0, place{Address: p.String(), Until: out.ExpiresAt}).Until(out.ExpiresAt)), noUser)
+	asked.Code = at.String()
+	return out, []store.Op{
+		asked.save(p, item.Version, now),
+		at.Entry(ResetKey, ResetEntity, 0, place{Address: p.String(), Until: out.ExpiresAt}).Until(out.ExpiresAt),
+	}, nil
 }
 
 // OpenedReset holds a reset whose code is right.
@@ -114,7 +164,7 @@ func OpenReset(ctx context.Context, st store.Store, code string, now time.Time) 
 	for _, known := range items {
 		var last Reset
 		if known.Key == ResetKey && known.Decode(&last) == nil && last.Code == at.String() {
-			out.consumes = append(out.consumes, deletion(p, ResetKey, ResetEntity, known.Version))
+			out.consumes = append(out.consumes, Reset{Asked: last.Asked}.save(p, known.Version, now)) // what was asked still counts
 		}
 	}
 	if out.all, err = AccountsIn(p, items); err != nil {

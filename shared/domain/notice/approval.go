@@ -56,6 +56,22 @@ func Undecidable(a approval.Approval) Matter {
 	return m
 }
 
+// expired names the notice of an approval that no one decided in time.
+const expired = "approval-expired"
+
+// Expired returns the matter of an approval that no one decided in time.
+func Expired(a approval.Approval) Matter {
+	m := Asked(a, 0)
+	m.Name, m.Except, m.Asked, m.Until, m.At, m.Level = expired, "", time.Time{}, time.Time{}, a.ExpiresAt, len(Reminders())+1
+	m.Subject = fmt.Sprintf("Approval expired: %s %q", a.Action, Plain(a.Title))
+	m.Content.Paragraphs = []string{"No one decided in time, so the action is not carried out. If it is still needed, ask for it again."}
+	m.Content.Link = &Link{"Sign in and look", "/console/#/operations/approvals"}
+	return m
+}
+
+// Overtaken reports whether the notice is of no use once its approval no longer waits.
+func (n Notice) Overtaken() bool { return n.Kind == Approval && n.Name != expired }
+
 func facts(a approval.Approval) []Fact {
 	asks := Plain(a.PrincipalName)
 	if asks == "" {

@@ -29,6 +29,7 @@ const (
 type Box struct {
 	Told    map[string]Told `json:"told,omitempty"`    // by the matter
 	Sent    []time.Time     `json:"sent,omitempty"`    // of the last hour
+	Key     []byte          `json:"key,omitempty"`     // signs the links that end mails
 	Delayed []string        `json:"delayed,omitempty"` // notices that wait for the end of the hour
 	NextAt  time.Time       `json:"nextAt,omitzero"`   // of a Slack channel: no message sooner
 }

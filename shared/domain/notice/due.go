@@ -42,15 +42,24 @@ func Due(c store.Change) ([]queue.Message, error) {
 		return messages(n.DueAt, Job{Company: c.Company, Notice: n.ID})
 	case approval.Entity:
 		var a approval.Approval
-		if c.Old != nil {
-			return nil, nil
-		}
-		if err := json.Unmarshal(c.New.Body, &a); err != nil || a.State != approval.Pending {
+		if err := json.Unmarshal(c.New.Body, &a); err != nil {
 			return nil, err
 		}
-		return asked(c.Company, a)
+		return ofApproval(c, a)
 	case integration.Entity:
 		return ofIntegration(c)
+	}
+	return nil, nil
+}
+
+// ofApproval returns the messages about an approval that is new, or has expired.
+func ofApproval(c store.Change, a approval.Approval) ([]queue.Message, error) {
+	switch {
+	case c.Old == nil && a.State == approval.Pending:
+		return asked(c.Company, a)
+	case c.Old != nil && a.State == approval.Expired:
+		m := Expired(a)
+		return messages(time.Time{}, Job{Company: c.Company, Matter: &m})
 	}
 	return nil, nil
 }

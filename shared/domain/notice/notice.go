@@ -29,6 +29,7 @@ const (
 	Security Kind = "security" // about the person's own access; always sent
 	Approval Kind = "approval" // the person is asked to decide
 	Alert    Kind = "alert"    // something does not work, or soon will not
+	Brief    Kind = "brief"    // what happened, at the person's hour
 )
 
 // Channel names the way by which a notice goes.
@@ -54,7 +55,7 @@ const (
 // Notice describes one notice as the API shows it.
 type Notice struct {
 	ID        string    `json:"id" format:"uuid" doc:"UUIDv8; notices sort by their time"`
-	Kind      Kind      `json:"kind" enum:"security,approval,alert" doc:"what the person's preferences decide by"`
+	Kind      Kind      `json:"kind" enum:"security,approval,alert,brief" doc:"what the person's preferences decide by"`
 	Name      string    `json:"name" doc:"what it tells" example:"approval-requested"`
 	UserID    string    `json:"userId,omitempty" format:"uuid" doc:"who is told; absent for a message in the company's Slack channel"`
 	Channel   Channel   `json:"channel" enum:"mail,slack" doc:"the way by which it goes"`
@@ -139,8 +140,11 @@ func (n Stored) Replace(c store.Company, version int64) store.Op {
 	return c.Replace(Key(n.ID), Entity, version, n).Quietly().Until(n.CreatedAt.Add(Kept))
 }
 
-// Hurries reports whether no limit of mails keeps the notice back.
+// Hurries reports whether no preference keeps the notice back.
 func (n Stored) Hurries() bool { return n.Always || n.Kind == Security }
+
+// Alone reports whether the notice comes in a mail of its own at its time, also when the person gets many.
+func (n Stored) Alone() bool { return n.Hurries() || n.Kind == Brief }
 
 // End sets a final state.
 func (n *Stored) End(s State, reason string) {
@@ -174,12 +178,21 @@ type Link struct {
 	Path  string `json:"path"` // below the service's address, such as /console/#/approvals
 }
 
-// maxPlain limits a text that people or providers wrote, in characters.
-const maxPlain = 200
+// Limits of a text that people or providers wrote, and of a sentence that names some, in characters.
+const (
+	maxPlain    = 200
+	maxSentence = 500
+)
 
-// Plain returns a text of others for one line of a mail: without line breaks, characters that change the direction or are invisible,
+// Plain returns a text of others for one line of a mail: see line.
+func Plain(text string) string { return line(text, maxPlain) }
+
+// Sentence returns a sentence of ours that names texts of others: see line.
+func Sentence(text string) string { return line(text, maxSentence) }
+
+// line returns at most some characters of a text of others: without line breaks, characters that change the direction or are invisible,
 // and without addresses that a mail program would turn into links, which could look like ours.
-func Plain(text string) string {
+func line(text string, most int) string {
 	words := strings.Fields(Visible(text))
 	for i, w := range words {
 		if linkish(w) {
@@ -187,8 +200,8 @@ func Plain(text string) string {
 		}
 	}
 	runes := []rune(strings.Join(words, " "))
-	if len(runes) > maxPlain {
-		return string(runes[:maxPlain-1]) + "…"
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
 	return string(runes)
 }

@@ -164,6 +164,7 @@ func TestDue(t *testing.T) {
 		want []string
 	}{
 		{"an approval", change(t, approval.Entity, nil, pending), []string{"approval-requested now", "a1 2026-03-02T18:00:00Z", "a1 2026-03-03T06:00:00Z"}},
+		{"an approval that expired", change(t, approval.Entity, pending, pending.End(approval.Expired, approval.Answer{})), []string{"approval-expired now"}},
 		{"a decided approval", change(t, approval.Entity, pending, pending.End(approval.Approved, approval.Answer{})), nil},
 		{"a notice", change(t, notice.Entity, nil, notice.Stored{Notice: notice.Notice{ID: "n1", State: notice.Waiting, DueAt: asked}}), []string{"n1 2026-03-02T12:00:00Z"}},
 		{"an endpoint that fails", change(t, integration.Entity, works, disabled(integration.DisabledFailing)), []string{"endpoint-disabled now"}},

@@ -18,9 +18,10 @@ const (
 
 // Preferences say what one person is told, and when.
 type Preferences struct {
-	TimeZone string   `json:"timeZone" maxLength:"64" doc:"the person's IANA time zone; times of day are in it" example:"Europe/Berlin"`
-	Quiet    *Quiet   `json:"quiet,omitempty" doc:"when no mail comes; it comes at their end. Mails about the person's own access, and about an approval that soon expires, come at any time"`
-	Channels Channels `json:"channels" doc:"by which channels each kind of notice comes"`
+	TimeZone string      `json:"timeZone" maxLength:"64" doc:"the person's IANA time zone; times of day are in it" example:"Europe/Berlin"`
+	Quiet    *Quiet      `json:"quiet,omitempty" doc:"when no mail comes; it comes at their end. Mails about the person's own access, and about an approval that soon expires, come at any time"`
+	Brief    *BriefTimes `json:"brief,omitempty" doc:"when the brief comes, for who may read it; absent: it does not come"`
+	Channels Channels    `json:"channels" doc:"by which channels each kind of notice comes"`
 }
 
 // Quiet bounds the quiet hours of a day. They may go over midnight.
@@ -34,6 +35,7 @@ type Channels struct {
 	Security []Channel `json:"security" nullable:"false" enum:"mail" minItems:"1" uniqueItems:"true" doc:"about the person's own access; always by mail"`
 	Approval []Channel `json:"approval" nullable:"false" enum:"mail,slack" minItems:"1" uniqueItems:"true" doc:"approvals that the person may decide; at least one channel. slack: the person reads them in the company's Slack channel, and gets mails only while it does not work"`
 	Alert    []Channel `json:"alert" nullable:"false" enum:"mail,slack" uniqueItems:"true" doc:"what does not work; none: no notices. slack: as for approvals"`
+	Brief    []Channel `json:"brief,omitzero" enum:"mail" uniqueItems:"true" doc:"the brief; absent: by mail, if brief says when"`
 }
 
 // Defaults returns the preferences of a person who has chosen none.
@@ -78,8 +80,19 @@ func (p Preferences) Zone() *time.Location {
 // Wants reports whether a kind of notice comes by a channel.
 func (p Preferences) Wants(k Kind, c Channel) bool {
 	return slices.Contains(map[Kind][]Channel{
-		Security: {Mail}, Approval: p.Channels.Approval, Alert: p.Channels.Alert,
+		Security: {Mail}, Approval: p.Channels.Approval, Alert: p.Channels.Alert, Brief: p.briefBy(),
 	}[k], c)
+}
+
+// briefBy lists the channels of the brief.
+func (p Preferences) briefBy() []Channel {
+	switch {
+	case p.Brief == nil:
+		return nil
+	case p.Channels.Brief == nil:
+		return []Channel{Mail}
+	}
+	return p.Channels.Brief
 }
 
 // Mailed reports whether a kind of notice comes by mail: if the person chose mails, or Slack alone and the company's channel does not
@@ -90,7 +103,7 @@ func (p Preferences) Mailed(k Kind, posted bool) bool {
 
 // Due returns when a notice of a kind may go: at once, or at the end of the quiet hours.
 func (p Preferences) Due(k Kind, now time.Time) time.Time {
-	if k == Security || p.Quiet == nil {
+	if k == Security || k == Brief || p.Quiet == nil { // the brief has an hour of its own
 		return now
 	}
 	zone := p.Zone()
@@ -130,4 +143,14 @@ func LoadPreferences(ctx context.Context, c store.Company, userID string) (Prefe
 // Save returns the write of a person's preferences.
 func (p Preferences) Save(c store.Company, userID string, version int64) store.Op {
 	return c.Save(PreferencesKey(userID), PreferencesEntity, version, p).Quietly()
+}
+
+// Restored returns the timer of the next brief of preferences that were stored in another deployment.
+func (p Preferences) Restored(c store.Company, userID string, now time.Time) []store.Op {
+	return p.timer(c, userID, 1, now)
+}
+
+// Store returns the writes of a person's preferences, with the timer of the next brief.
+func (p Preferences) Store(c store.Company, userID string, version int64, now time.Time) []store.Op {
+	return append([]store.Op{p.Save(c, userID, version)}, p.timer(c, userID, version+1, now)...)
 }

@@ -25,6 +25,7 @@ type Person struct {
 	Proven       bool     `json:"proven,omitempty"`
 	Companies    []string `json:"companies"`      // the ids of those that the person belongs to; a person without any is removed
 	Last         string   `json:"last,omitempty"` // the company that was used last
+	Seen         Seen     `json:"seen,omitzero"`  // where the person has logged in from
 
 	Factors   []Factor `json:"factors,omitempty"`
 	Enrolling *Factor  `json:"enrolling,omitempty"` // waits for its first code

@@ -2,6 +2,7 @@ package assessment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,12 @@ func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Ent
 		{"recommendations", "Recommended next", v.nextSteps()},
 	}}
 	return b
+}
+
+// Quiet reports whether nothing has changed in the period.
+func (b Brief) Quiet() bool {
+	at := slices.IndexFunc(b.Sections, func(s Section) bool { return s.ID == "changes" })
+	return len(b.Sections[at].Items) == 0
 }
 
 func headline(h HealthScore, period Period, changed int, attention []Need) string {

@@ -22,6 +22,7 @@ type Letter struct {
 	Base     string // the service's address, without a slash at the end
 	Code     string // a single-use code; "": none
 	CodePath string // where the code is typed, below Base
+	Stop     string // the address that ends mails of this kind; "": none
 	Zone     *time.Location
 }
 
@@ -41,7 +42,7 @@ var (
 // Hidden stands for a code in a text that is kept.
 const Hidden = "••••••••"
 
-// Write writes a mail. Kept is its text without the code.
+// Write writes a mail. Kept is its text without the code and the link of its reader.
 func Write(l Letter) (m Mail, kept string, err error) {
 	l.Company = notice.Plain(l.Company)
 	if l.Company == "" {
@@ -65,6 +66,9 @@ func Write(l Letter) (m Mail, kept string, err error) {
 	kept = m.Text
 	if l.Code != "" {
 		kept = strings.ReplaceAll(kept, l.Code, Hidden)
+	}
+	if l.Stop != "" { // a link of its reader alone
+		kept = strings.ReplaceAll(kept, l.Stop, Hidden)
 	}
 	return m, kept, nil
 }

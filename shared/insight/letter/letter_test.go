@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/timeline"
@@ -37,14 +38,33 @@ func letters(t *testing.T) map[string]letter.Letter {
 	webhook := integration.Integration{Provider: "webhook", State: integration.Certified, Certification: &integration.Certification{ExpiresAt: at.Add(7 * 24 * time.Hour)}}
 	expiring, _ := notice.Expiring(webhook, webhook.Certification.ExpiresAt, at)
 	of := func(m notice.Matter) letter.Letter {
-		return letter.Letter{Company: "Acme", Subject: m.Subject, Why: m.Why, Content: m.Content, Base: "https://ops.example.com", Zone: berlin}
+		l := letter.Letter{Company: "Acme", Subject: m.Subject, Why: m.Why, Content: m.Content, Base: "https://ops.example.com", Zone: berlin}
+		if notice.Stops(m.Kind) {
+			l.Stop = l.Base + notice.StopPath + "acme.ada." + string(m.Kind) + ".SIGNATURE"
+		}
+		return l
 	}
 	invited := notice.Invited(user.User{ID: "eve", Role: user.Member, CreatedAt: at, InvitedUntil: &until}, "Acme")
 	invitation := of(notice.Matter{Kind: invited.Kind, Subject: invited.Subject, Why: invited.Why, Content: invited.Content})
 	invitation.Code, invitation.CodePath = "acme.eve.CODE", invited.CodePath
+	asks := notice.ResetOf("acme", "ada", 0, at)
+	asks.Bring([]byte("sealed"), at.Add(30*time.Minute))
+	reset := of(notice.Matter{Kind: asks.Kind, Subject: asks.Subject, Why: asks.Why, Content: asks.Content})
+	reset.Company, reset.Code, reset.CodePath = "", "5MZ2NXQ4RBL6T3WUK7VYJ2CDPE", asks.CodePath
+	strange := notice.SignedIn("acme", "ada", "203.0.113.9", "Firefox on Linux", at)
+	signIn := of(notice.Matter{Subject: strange.Subject, Why: strange.Why, Content: strange.Content})
+	var brief notice.Stored
+	brief.Fill("Health is 92 of 100. Since 1 March, 3 things changed; one thing needs attention: Certify webhook.", []notice.Section{
+		{Title: "Needs attention", Items: []string{"Certify webhook. webhook is in the sandbox."}},
+		{Title: "What changed", Items: []string{"feed: configured.", "\"Ship the beta\" was closed, the last of 2 changes."}},
+	})
+	failing := delivery.Turn{Paused: true, Since: at}
 	return map[string]letter.Letter{
+		"approval-expired": of(notice.Expired(asked)), "endpoint-paused": of(notice.Paused("webhook", failing, at)),
+		"endpoint-resumed":   of(notice.Paused("webhook", delivery.Turn{Since: at}, at)),
+		"brief":              of(notice.Matter{Kind: notice.Brief, Subject: brief.Subject, Why: "You chose to get the brief at this hour.", Content: brief.Content}),
 		"approval-requested": of(notice.Asked(asked, 0)), "approval-expiring": of(notice.Asked(asked, 2)), "approval-undecidable": of(notice.Undecidable(asked)),
-		"certification-expiring": of(expiring), "invitation": invitation,
+		"certification-expiring": of(expiring), "invitation": invitation, "password-reset": reset, "new-sign-in": signIn,
 	}
 }
 
@@ -107,6 +127,11 @@ func TestWrite_Kept(t *testing.T) {
 	}
 	if !strings.Contains(kept, letter.Hidden) {
 		t.Errorf("the kept text does not show that the code is left out:\n%s", kept)
+	}
+	_, kept, err = letter.Write(letters(t)["brief"])
+	errtest.Must(t, err)
+	if strings.Contains(kept, "SIGNATURE") {
+		t.Errorf("the kept text shows the link that ends the mails:\n%s", kept)
 	}
 }
 

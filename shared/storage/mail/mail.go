@@ -19,6 +19,7 @@ type Message struct {
 	ReplyTo    string // a bare address; "": none
 	Subject    string
 	Text, HTML string
+	Stop       string // the address that ends such mails by one click (RFC 8058); "": none
 	Thread     string // mails of one thread are shown together; "": the mail stands alone
 	At         time.Time
 }

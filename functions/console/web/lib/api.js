@@ -147,6 +147,9 @@ export const prove = (challenge, code, withEmail) => enter('auth/challenge', { c
 /** accept exchanges an invitation and a new password for a token. */
 export const accept = (invitation, password) => enter('auth/invitation', { token: invitation, password }, '');
 
+/** postPublic sends what needs no token. */
+export const postPublic = (path, body) => send('POST', new URL(path, root).href, { body });
+
 /** exchange exchanges the code of a sign-in through the company's provider for a token. */
 export const exchange = (code, verifier) => enter('auth/token', { grant_type: 'authorization_code', code, code_verifier: verifier }, '');
 

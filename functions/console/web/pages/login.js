@@ -64,8 +64,9 @@ const back = html`<p><a href="#/">I have an account: log in</a></p>`;
 /** Ways shows the way to log in that the place names. The link to the provider keeps the place that the person wanted. */
 function Ways({ path: [head] }) {
   if (head === 'invitation') return html`<${Invitation} />${back}`;
+  if (head === 'reset' || head === 'lost') return html`<${Later} key=${head} part=${head === 'lost' ? 'AskReset' : 'Reset'} />${back}`;
   if (head === 'sso') return html`<${Later} file="sso" part="SignOn" />`;
-  return html`<${Form} label="Log in" /><p><a href=${place(['sso'], { to: location.hash })}>Single sign-on</a></p><p><a href="#/invitation">I have an invitation</a></p>`;
+  return html`<${Form} label="Log in" /><p><a href=${place(['sso'], { to: location.hash })}>Single sign-on</a></p><p><a href="#/invitation">I have an invitation</a></p><p><a href="#/lost">I have lost my password</a></p>`;
 }
 
 /** Login is the page of somebody who is not logged in. */

@@ -36,6 +36,7 @@ export { Paused } from './paused.js';
 export { Receiving } from './receiving.js';
 export { Recover } from './recover.js';
 export { Replace } from './replace.js';
+export { AskReset, Reset } from './reset.js';
 export { Settings } from './settings.js';
 
 const reference = (r) => (r ? `${r.type} ${r.id}` : '–');

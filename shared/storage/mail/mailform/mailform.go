@@ -32,7 +32,11 @@ func Form(from mail.Address, m contract.Message) (*gomail.Msg, error) {
 	out.SetDateWithValue(m.At)
 	out.SetMessageIDWithValue(m.ID + "@" + host)
 	out.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no one's absence note answers it
-	if m.Thread != "" {                                  // a root that no mail has: every mail of the thread refers to it
+	if m.Stop != "" {
+		out.SetGenHeader(gomail.HeaderListUnsubscribe, "<"+m.Stop+">")
+		out.SetGenHeader(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+	}
+	if m.Thread != "" { // a root that no mail has: every mail of the thread refers to it
 		out.SetGenHeader(gomail.HeaderReferences, "<"+m.Thread+"@"+host+">")
 	}
 	out.SetBodyString(gomail.TypeTextPlain, m.Text)

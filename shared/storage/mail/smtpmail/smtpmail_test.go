@@ -128,7 +128,9 @@ func port(h *host) string { return h.addr[strings.LastIndexByte(h.addr, ':'):] }
 func TestSend(t *testing.T) {
 	t.Parallel()
 	h := serve(t, nil, nil)
-	errtest.Must(t, send(t, h.addr, func(m *contract.Message) { m.Subject, m.FromName = "Hi\r\nBcc: eve@evil.test", "Acme\r\nX: y" }))
+	errtest.Must(t, send(t, h.addr, func(m *contract.Message) {
+		m.Subject, m.FromName, m.Stop = "Hi\r\nBcc: eve@evil.test", "Acme\r\nX: y", "https://ops.example.com/auth/unsubscribe/t"
+	}))
 	if len(h.taken) != 1 {
 		t.Fatalf("mails = %d, want 1", len(h.taken))
 	}
@@ -136,6 +138,7 @@ func TestSend(t *testing.T) {
 	for _, want := range []string{
 		"Message-ID: <0198c5f2@example.com>\r\n", "References: <root@example.com>\r\n", "Auto-Submitted: auto-generated\r\n",
 		"To: <ada@example.org>\r\n", "text/plain", "text/html",
+		"List-Unsubscribe: <https://ops.example.com/auth/unsubscribe/t>\r\n", "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, got)

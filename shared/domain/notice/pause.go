@@ -1,0 +1,38 @@
+package notice
+
+import (
+	"encoding/json"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+)
+
+// Turned returns the message about a change of a delivery whose attempt has begun a pause of its endpoint, or ended one. People hear of a
+// pause and of its end once a day.
+func Turned(c store.Change, turned delivery.Turn) ([]queue.Message, error) {
+	var d struct {
+		Endpoint string `json:"endpoint"`
+	}
+	if err := json.Unmarshal(c.New.Body, &d); err != nil {
+		return nil, err
+	}
+	m := Paused(d.Endpoint, turned, c.At)
+	return messages(time.Time{}, Job{Company: c.Company, Matter: &m})
+}
+
+// Paused returns the matter of an endpoint whose attempts are paused, or go on.
+func Paused(provider string, turned delivery.Turn, at time.Time) Matter {
+	i := integration.Integration{Provider: provider}
+	m := alert(i, "endpoint-paused", at, provider+" does not take deliveries",
+		"Five attempts in a row failed, so attempts are paused. They are made again by themselves; nothing is lost. After five days of failures the endpoint is disabled.")
+	if !turned.Paused {
+		m = alert(i, "endpoint-resumed", at, provider+" takes deliveries again", "An attempt has succeeded, so deliveries go on. Those that waited are sent now.")
+		m.Level = 1
+	}
+	m.About = "pause:" + provider // a pause tells nothing of the endpoint being disabled
+	m.Content.Facts = append(m.Content.Facts, Fact{Name: "Paused since", At: turned.Since})
+	return m
+}

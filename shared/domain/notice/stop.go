@@ -1,0 +1,105 @@
+package notice
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
+)
+
+// Stop names what one click on a mail ends: the mails of one kind to one person.
+type Stop struct {
+	Company, UserID string
+	Kind            Kind
+
+	signature []byte
+}
+
+// Stops reports whether one click ends the mails of a kind (RFC 8058). Mails about the own access and approvals are not ended so.
+func Stops(k Kind) bool { return k == Alert || k == Brief }
+
+// StopPath begins the paths that end the mails of a kind, below the service's address. The token follows.
+const StopPath = "/auth/unsubscribe/"
+
+// Token returns the token of a stop, signed with the key of the person's box, which gets one if it has none. The token does not expire: a
+// mail may be read late. A new key revokes it.
+func (b *Box) Token(s Stop) string {
+	if len(b.Key) == 0 {
+		b.Key = make([]byte, sha256.Size)
+		_, _ = rand.Read(b.Key) // it never fails
+	}
+	return strings.Join([]string{s.Company, s.UserID, string(s.Kind), base64.RawURLEncoding.EncodeToString(b.sign(s))}, ".")
+}
+
+func (b Box) sign(s Stop) []byte {
+	mac := hmac.New(sha256.New, b.Key)
+	mac.Write([]byte("unsubscribe " + s.Company + " " + s.UserID + " " + string(s.Kind)))
+	return mac.Sum(nil)
+}
+
+func errStop() error {
+	return fault.New(fault.NotFound, "the link is incomplete, or was revoked; sign in and choose what you are told")
+}
+
+// ParseStop reads a token without checking its signature.
+func ParseStop(token string) (Stop, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 4 || !id.Valid(parts[0]) || !id.Valid(parts[1]) || !Stops(Kind(parts[2])) {
+		return Stop{}, errStop()
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(parts[3])
+	if err != nil {
+		return Stop{}, errStop()
+	}
+	return Stop{parts[0], parts[1], Kind(parts[2]), signature}, nil
+}
+
+// Verify returns fault.NotFound for a token whose signature is wrong or revoked.
+func (s Stop) Verify(ctx context.Context, c store.Company) error {
+	var box Box
+	if _, err := c.Get(ctx, BoxKey(s.UserID), &box); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Fault(err, "")
+	}
+	if len(box.Key) == 0 || !hmac.Equal(box.sign(s), s.signature) {
+		return errStop()
+	}
+	return nil
+}
+
+// Take ends the mails of the kind to the person.
+func (s Stop) Take(ctx context.Context, c store.Company) error {
+	p, version, err := LoadPreferences(ctx, c, s.UserID)
+	if err != nil || !p.Tells(s.Kind) {
+		return store.Fault(err, "")
+	}
+	if s.Kind == Alert {
+		p.Channels.Alert = []Channel{}
+	} else {
+		p.Channels.Brief = []Channel{}
+	}
+	return store.Fault(c.Commit(ctx, p.Save(c, s.UserID, version)), "")
+}
+
+// Tells reports whether a kind of notice comes by any channel.
+func (p Preferences) Tells(k Kind) bool { return p.Wants(k, Mail) || p.Wants(k, Slack) }
+
+// Renew returns the write that revokes the links of earlier mails, if the person wants a kind again that one click may have ended.
+func (p Preferences) Renew(ctx context.Context, c store.Company, userID string, was Preferences) ([]store.Op, error) {
+	if (was.Tells(Alert) || !p.Tells(Alert)) && (was.Tells(Brief) || !p.Tells(Brief)) {
+		return nil, nil
+	}
+	var box Box
+	item, err := c.Get(ctx, BoxKey(userID), &box)
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(box.Key) == 0 {
+		return nil, nil
+	}
+	box.Key = nil
+	return []store.Op{box.Save(c, userID, item.Version)}, err
+}
