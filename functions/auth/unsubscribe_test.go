@@ -17,8 +17,13 @@ import (
 // click sends what a mail program sends, without a cookie or a token.
 func click(t *testing.T, h *webtest.Harness, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader("List-Unsubscribe=One-Click"))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return post(t, h, method, path, "application/x-www-form-urlencoded", "List-Unsubscribe=One-Click")
+}
+
+func post(t *testing.T, h *webtest.Harness, method, path, media, form string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form))
+	r.Header.Set("Content-Type", media)
 	r.RemoteAddr = "198.51.100.7:1"
 	w := httptest.NewRecorder()
 	h.Server.ServeHTTP(w, r)
@@ -78,7 +83,10 @@ func TestUnsubscribe(t *testing.T) {
 	if diff := cmp.Diff([]notice.Kind{notice.Security, notice.Approval, notice.Brief}, wanted(t, h)); diff != "" {
 		t.Errorf("kinds after the click differ (-want +got):\n%s", diff)
 	}
-	click(t, h, http.MethodPost, brief)
+	form := "--b\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--b--\r\n"
+	if got := post(t, h, http.MethodPost, brief, "multipart/form-data; boundary=b", form); got.Code != 200 {
+		t.Errorf("multipart: status = %d, want 200: %s", got.Code, got.Body)
+	}
 	if diff := cmp.Diff([]notice.Kind{notice.Security, notice.Approval}, wanted(t, h)); diff != "" {
 		t.Errorf("kinds after both clicks differ (-want +got):\n%s", diff)
 	}
