@@ -146,6 +146,7 @@ func descriptions() map[string]string {
 		"MailChannel":           "How the company's mails appear",
 		"MailChannelRequest":    "How the company's mails should appear",
 		"Measure":               "The number that a goal is measured by",
+		"Source":                "Where the number of a goal of the company's own comes from",
 		"Membership":            "A company that a person belongs to",
 		"Memory":                "An item that a connector imported, such as an issue or an article",
 		"MemoryEvent":           "Tells a subscriber that a memory was created or changed",

@@ -154,6 +154,7 @@ func Limits() []Limit {
 		span("approval", "the time in which an approval is decided", approval.Waits),
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),
 		{"own-goals", "the open goals of a company's own", goal.MaxOwn, "goals"},
+		{"sourced-goals", "the goals of a company's own that one integration measures", goal.MaxSourced, "goals"},
 		span("goal-history", "the time for which a goal's values are kept", goal.HistoryDays*24*time.Hour),
 		{"clients", "the clients of a company", client.MaxPerCompany, "clients"},
 		{"grants", "the third parties' grants of a company", grant.MaxPerCompany, "grants"},

@@ -120,7 +120,8 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if config, err = d.pin(config, old.Config); err != nil {
 		return nil, err
 	}
-	permissions, err := narrow(conn.Ports(config), asked, old)
+	ports := old.Asks(conn.Ports(config))
+	permissions, err := narrow(ports, asked, old)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 		return nil, err
 	}
 	change := configuration{
-		Deps: d, permissions: permissions, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
+		Deps: d, permissions: permissions, narrowed: len(permissions) < len(ports), company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
 		headers: secretHeaders(request), by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
 	}
 	var out *configuredOutput
@@ -168,6 +169,7 @@ type configuration struct {
 	headers  map[string]string // the secret ones; nil if the request has none
 
 	permissions []integration.Port
+	narrowed    bool // they are fewer than the integration asks for
 	by          string
 	now         time.Time
 }
@@ -175,7 +177,7 @@ type configuration struct {
 func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	i := integration.Integration{
 		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.At(r.now, web.RequestID(ctx)), State: integration.Sandbox, Enabled: true, Config: r.config,
-		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now, Manifest: connector.ManifestOf(r.conn),
+		Permissions: r.permissions, Narrowed: r.narrowed, ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now, Manifest: connector.ManifestOf(r.conn),
 	}
 	secrets, created, err := r.sign(r.hide(integration.Secrets{}, &i), &i)
 	if err != nil {
@@ -203,7 +205,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if old.IsDamaged() { // what could not be read starts again
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
 	}
-	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed(), r.by, r.now
+	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed, r.by, r.now
 	i.Manifest = connector.ManifestOf(r.conn)
 	changed, err := connector.Changed(r.conn, old.Config, r.config)
 	if err != nil {
@@ -269,9 +271,6 @@ func storeCredentials(c connector.Connector, i *integration.Integration, s *inte
 	s.Values, s.Grant, s.Origin, i.Connection = values, nil, connector.Origin(c, i.Config), nil
 	i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(values)), UpdatedAt: now}
 }
-
-// narrowed reports whether the integration may use fewer ports than its connector asks for.
-func (r configuration) narrowed() bool { return len(r.permissions) < len(r.conn.Ports(r.config)) }
 
 // configured returns the answer for the integration that was written as version. It includes the signing secret if this
 // request generated it.

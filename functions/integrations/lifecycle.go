@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/intake"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -47,7 +50,34 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}
 			ops = append(ops, op)
 		}
 	}
-	return nil, in.Overtaken(store.Fault(c.Commit(ctx, ops...), ""))
+	ends, err := unsource(ctx, c, stored.Integration, d.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	return nil, in.Overtaken(store.Fault(c.Commit(ctx, append(ops, ends...)...), ""))
+}
+
+// unsource returns the writes of the goals that an integration has measured. They keep their last value and say why it stays.
+func unsource(ctx context.Context, c store.Company, i integration.Integration, now time.Time) (ops []store.Op, err error) {
+	for _, goalID := range i.Goals {
+		var old goal.Goal
+		item, err := c.Get(ctx, goal.Key(goalID), &old)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		if source, ok := old.Source(); !ok || source.Provider != i.Provider {
+			continue
+		}
+		more, err := intake.SaveGoal(ctx, c, old, goal.Unsourced(old, now), item.Version, now)
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		ops = append(ops, more...)
+	}
+	return ops, nil
 }
 
 func removal(ctx context.Context, c store.Company, key, entity string) (op store.Op, there bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -135,6 +136,46 @@ func TestList_Received(t *testing.T) {
 func (s *service) learn(facts projection.Context) {
 	s.t.Helper()
 	errtest.Must(s.t, s.company().Commit(s.t.Context(), projection.Save(s.company(), 0, facts)))
+}
+
+// TestDelete_sourced deletes an integration that measures a goal. The goal keeps its value and says that its source is gone. One that has
+// another source by now stays as it is.
+func TestDelete_sourced(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configured("http", map[string]any{"url": "https://example.com/", "itemsPath": "", "idPath": "/id", "titlePath": "/t", "target": "memory"}, 201)
+	i, version, err := integration.Load(t.Context(), s.company(), "http")
+	errtest.Must(t, err)
+	var ops []store.Op
+	due := s.clock.Now().Add(time.Hour)
+	for name, provider := range map[string]string{"goal-1": "http", "goal-2": "http-other"} {
+		source := goal.Source{Provider: provider, Stream: "list", Pointer: "/n", Aggregate: goal.Sum}
+		g, _ := goal.Apply(goal.Goal{}, goal.Own, goal.Draft{ExternalID: name, Title: "MRR", State: goal.Open, DueAt: &due, Measure: &goal.Measure{
+			Current: "41200", Start: "1", Target: "50000", Unit: "EUR", Direction: goal.Up, Source: &source}}, s.clock.Now())
+		i.Goals = append(i.Goals, g.ID)
+		ops = append(ops, s.company().Create(goal.Key(g.ID), goal.Entity, g))
+	}
+	i.Goals = append(i.Goals, "gone")
+	errtest.Must(t, s.company().Commit(t.Context(), append(ops, s.company().Replace(integration.Key("http"), integration.Entity, version, i))...))
+	s.do("DELETE", "/http", nil).Want(204)
+	var ended, other goal.Goal
+	for name, g := range map[string]*goal.Goal{"goal-1": &ended, "goal-2": &other} {
+		_, err := s.company().Get(t.Context(), goal.Key(name), g)
+		errtest.Must(t, err)
+	}
+	if ended.Measure.Current != "41200" {
+		t.Errorf("the goal is at %s, want its last value 41200", ended.Measure.Current)
+	}
+	if at := ended.Measure.Source.EndedAt; at == nil {
+		t.Error("the goal's source has not ended, want that it has")
+	}
+	reasons := strings.Join(ended.Alignment.Reasons, "; ")
+	if want := "its source http was deleted, so its value stays; give it another source, or none"; !strings.Contains(reasons, want) {
+		t.Errorf("reasons %q, want %q", reasons, want)
+	}
+	if _, still := other.Source(); !still {
+		t.Error("the other goal's source has ended, want that it has not")
+	}
 }
 
 func TestDelete(t *testing.T) {

@@ -258,7 +258,7 @@ func redescribe(
 	if i.State == integration.Certified {
 		i = i.Sandboxed(integration.SandboxedByChange, next.UpdatedAt)
 	}
-	ports := is.Ports(i.Config)
+	ports := i.Asks(is.Ports(i.Config))
 	if i.Narrowed {
 		ports = slices.DeleteFunc(ports, func(p integration.Port) bool { return !i.Has(p) })
 	}

@@ -41,6 +41,7 @@ type ValueChange struct {
 	Start     string         `json:"start,omitempty" maxLength:"32" doc:"the value at the beginning"`
 	Unit      string         `json:"unit,omitempty" maxLength:"16" doc:"what is counted"`
 	Direction goal.Direction `json:"direction,omitempty" enum:"up,down" doc:"up: the number must grow to the target; down: it must fall to it"`
+	Source    SourceChange   `json:"source,omitzero" required:"false" doc:"where the syncs read the value; null: the company tells it"`
 }
 
 type createGoalInput struct{ Body GoalRequest }
@@ -61,6 +62,12 @@ type ownGoalOutput struct {
 func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutput, error) {
 	c, now, r := web.Tenant(ctx), d.Now().UTC(), in.Body
 	goalID := id.At(now, c.ID(), web.RequestID(ctx))
+	if r.Measure != nil {
+		if err := fault.Refuse(told(r.Measure.Current, r.Measure.Source)); err != nil {
+			return nil, err
+		}
+		r.Measure.Source = fresh(r.Measure.Source)
+	}
 	draft := goal.Draft{ExternalID: goalID, Title: strings.TrimSpace(r.Title), Target: r.Target, DueAt: r.DueAt, StartedAt: r.StartedAt, Measure: r.Measure, State: goal.Open}
 	if err := fault.Refuse(draft.Check("")); err != nil {
 		return nil, err
@@ -70,7 +77,12 @@ func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutp
 		if err := goal.Room(ctx, c); err != nil {
 			return nil, err
 		}
-		return intake.SaveGoal(ctx, c, goal.Goal{}, g, 0, now)
+		links, err := d.resource(ctx, goal.Goal{}, g, now)
+		if err != nil {
+			return nil, err
+		}
+		ops, err := intake.SaveGoal(ctx, c, goal.Goal{}, g, 0, now)
+		return append(ops, links...), err
 	})
 	if err != nil {
 		return nil, store.Fault(err, "")
@@ -101,9 +113,13 @@ func (d Deps) changeGoal(ctx context.Context, in *changeGoalInput) (*ownGoalOutp
 	if !changed {
 		return shownGoal(http.StatusOK, old, version), nil
 	}
+	links, err := d.resource(ctx, old, g, now)
+	if err != nil {
+		return nil, err
+	}
 	ops, err := intake.SaveGoal(ctx, c, old, g, version, now)
 	if err == nil {
-		err = c.Commit(ctx, ops...)
+		err = c.Commit(ctx, append(ops, links...)...)
 	}
 	return shownGoal(http.StatusOK, g, version+1), in.Overtaken(store.Fault(err, ""))
 }
@@ -123,6 +139,7 @@ func (r GoalChange) of(old goal.Goal) (goal.Draft, error) {
 		draft.State = *r.State
 	}
 	draft.DueAt = cmp.Or(r.DueAt, old.DueAt)
+	var problems []fault.FieldError
 	if m := r.Measure; m != nil {
 		var was goal.Measure
 		if old.Measure != nil {
@@ -130,10 +147,14 @@ func (r GoalChange) of(old goal.Goal) (goal.Draft, error) {
 		}
 		draft.Measure = &goal.Measure{
 			Current: cmp.Or(m.Current, was.Current), Target: cmp.Or(m.Target, was.Target), Start: cmp.Or(m.Start, was.Start),
-			Unit: cmp.Or(m.Unit, was.Unit), Direction: cmp.Or(m.Direction, was.Direction),
+			Unit: cmp.Or(m.Unit, was.Unit), Direction: cmp.Or(m.Direction, was.Direction), Source: was.Source,
 		}
+		if m.Source.Sent {
+			draft.Measure.Source = fresh(m.Source.To)
+		}
+		problems = told(m.Current, draft.Measure.Source)
 	}
-	problems := draft.Check("")
+	problems = append(problems, draft.Check("")...)
 	if r.Progress != nil {
 		draft.Progress = *r.Progress
 		if draft.Measure != nil {
@@ -152,7 +173,11 @@ func (d Deps) deleteGoal(ctx context.Context, in *goalWriteInput) (*struct{}, er
 		return nil, err
 	}
 	c := web.Tenant(ctx)
-	err = c.Commit(ctx, c.Delete(goal.Key(g.ID), goal.Entity, version))
+	links, err := d.resource(ctx, g, goal.Goal{}, d.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	err = c.Commit(ctx, append(links, c.Delete(goal.Key(g.ID), goal.Entity, version))...)
 	return nil, in.Overtaken(store.Fault(err, "there is no goal with this id"))
 }
 

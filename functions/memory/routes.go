@@ -61,7 +61,8 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Bound(operation(http.MethodGet, "/goals/{goalId}/history", "get-goal-history", "Get a goal's history",
 		"The values of a goal that is measured by a number, one for each day on which it changed, of the last 90 days, newest first.", http.StatusOK, user.ScopeMemoryRead)), getHistory)
 	web.Register(api, personal(http.MethodPost, "/goals", "create-goal", "Create a goal",
-		"A goal of the company's own. With a measure, its progress is the share of the way from start to target. A company has at most 200 open ones.",
+		"A goal of the company's own. With a measure, its progress is the share of the way from start to target. With a source, each sync of that "+
+			"integration reads the value. A company has at most 200 open ones.",
 		http.StatusCreated, user.ScopeMemoryWrite), deps.createGoal)
 	web.Register(api, personal(http.MethodPatch, "/goals/{goalId}", "change-goal", "Change a goal",
 		"Changes the fields that are given, of a goal of the company's own: also its value, or whether it is closed. What an integration imported is changed at its provider.",

@@ -39,7 +39,10 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	if err := s.keepTo(ctx, i.Integration); err != nil {
 		return false, err
 	}
-	if s.record.Work.Sweep != nil {
+	switch {
+	case s.record.Work.Close != nil:
+		return s.close(ctx, i)
+	case s.record.Work.Sweep != nil:
 		return s.sweep(ctx, i)
 	}
 	fetched, err := s.fetch(ctx, i.Integration)
@@ -75,6 +78,9 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
+	if s.tallies, err = s.tallying(ctx, i); err != nil {
+		return connector.FetchedPage{}, err
+	}
 	s.resumed = state != nil
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
@@ -84,6 +90,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {
 		return connector.FetchPage(ctx, source, connector.Fetch{
 			Config: i.Config, Credentials: values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full, Mapper: &s.mappings,
+			Tallies: s.tallies,
 		})
 	})
 }
@@ -239,6 +246,10 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	s.record.Work.Done, s.record.Work.Checkpoint = 0, p.fetched.Checkpoint
 	s.record.Work.Incomplete = s.record.Work.Incomplete || p.fetched.Incomplete
 	s.record.Work.Shifting = s.record.Work.Shifting || p.fetched.Shifting
+	s.record.Work.Tallies = nil
+	for _, t := range s.tallies {
+		s.record.Work.Tallies = append(s.record.Work.Tallies, *t)
+	}
 	shown := s.shown(p.fetched)
 	if err := s.find(ctx, shown); err != nil {
 		return nil, err
@@ -259,21 +270,21 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 		s.record.Work.Sweep = &syncrun.Sweep{State: p.fetched.State}
 		return ops, nil
 	}
-	return s.succeed(ctx, i.Integration, p.fetched.State, nil)
+	return s.finish(ctx, i.Integration, syncrun.Close{State: p.fetched.State})
 }
 
-// succeed ends the run, and returns the write that frees the slot and keeps the connector's state for the next run. swept holds
-// what a sweep has missed; nil: the run had none, and the list of the run before stays.
-func (s *slice) succeed(ctx context.Context, i integration.Integration, state json.RawMessage, swept *syncrun.Missed) ([]store.Op, error) {
+// succeed ends the run, and returns the write that frees the slot and keeps the connector's state for the next run. Without a sweep, the
+// list of what the run before has missed stays.
+func (s *slice) succeed(ctx context.Context, i integration.Integration, c syncrun.Close) ([]store.Op, error) {
 	work := s.record.Work
 	s.conclude(syncrun.Succeeded, "")
 	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
 			*slot = slot.Succeed(s.record.Full, s.Now().UTC()).Decided(*s.record.StartedAt, work.Resumed, work.Denied)
-			slot.State, slot.ConfigDigest = state, basis(i)
+			slot.State, slot.ConfigDigest = c.State, basis(i)
 		}
-		if swept != nil {
-			slot.Missed = *swept
+		if c.Swept != nil {
+			slot.Missed = *c.Swept
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/metric"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
@@ -27,6 +28,7 @@ type slice struct {
 	refusal *policy.Decision // on the host from which the page would have been fetched
 	conn    connector.Connector
 	source  string          // of the page in hand
+	tallies []*goal.Tally   // of the page in hand
 	resumed bool            // the page in hand was fetched with the state of the run before
 	seen    syncrun.Seen    // what the pages of a full run have shown; nil until the sweep needs it
 	missed  *missed         // what the full run before has missed; nil until a page or the sweep needs it

@@ -82,7 +82,7 @@ func (s *slice) removals(ctx context.Context, i integration.Stored) ([]store.Op,
 	var part plan
 	for range sweepPages {
 		if at.Entity == "" {
-			ops, err := s.succeed(ctx, i.Integration, at.State, s.missing(at))
+			ops, err := s.finish(ctx, i.Integration, syncrun.Close{State: at.State, Swept: s.missing(at)})
 			return append(part.writes(s.company), ops...), err
 		}
 		page, err := s.company.Query(ctx, store.Query{Prefix: prefixOf(at.Entity), After: at.After, Limit: sweepItems})

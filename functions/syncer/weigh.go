@@ -112,7 +112,7 @@ func (s *slice) weighed(ctx context.Context, i integration.Integration, at *sync
 		told.Reason = "the policies allow the removal in advance"
 	case len(d.Policies) > 0:
 		told.Reason = "the policies forbid the removal, so nothing was removed: " + strings.Join(d.Reasons, "; ")
-		more, err := s.succeed(ctx, i, at.State, nil)
+		more, err := s.finish(ctx, i, syncrun.Close{State: at.State})
 		s.record.Removal = told
 		return append(append(ops, refusal), more...), false, err
 	default: // no policy is about it

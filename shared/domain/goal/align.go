@@ -59,6 +59,9 @@ func (a Alignment) lasting(now time.Time) bool {
 // drifting at best.
 func Align(g Goal, now time.Time) Alignment {
 	a := pace(g, now)
+	if m := g.Measure; g.State == Open && m != nil && m.Source != nil && m.Source.EndedAt != nil {
+		a.Reasons = append(a.Reasons, fmt.Sprintf("its source %s was deleted, so its value stays; give it another source, or none", m.Source.Provider))
+	}
 	if g.State == Closed || g.Progress >= 1 {
 		return a
 	}

@@ -38,10 +38,10 @@ func LoadHistory(ctx context.Context, c store.Company, goalID string) (h History
 	return h, item.Version, err
 }
 
-// Record returns the write that adds the value of a goal to its history, or none if the goal has no measure, or its value is that of old. The
+// Record returns the write that adds the value of a goal to its history, or none if the goal has no value, or its measure is that of old. The
 // history expires after HistoryDays without a value.
 func Record(ctx context.Context, c store.Company, old, g Goal, now time.Time) ([]store.Op, error) {
-	if g.Measure == nil || g.Measure.equal(old.Measure) {
+	if g.Measure == nil || g.Measure.Current == "" || g.Measure.equal(old.Measure) {
 		return nil, nil
 	}
 	h, version, err := LoadHistory(ctx, c, g.ID)

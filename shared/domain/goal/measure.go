@@ -22,11 +22,12 @@ const (
 
 // Measure is the number that a goal is measured by. Numbers are decimal texts, so that none is rounded.
 type Measure struct {
-	Current    string    `json:"current,omitempty" maxLength:"32" doc:"the newest value; absent in a request: start" example:"41200"`
+	Current    string    `json:"current,omitempty" maxLength:"32" doc:"the newest value; absent in a request: start; with a source the syncs set it, and it is absent until the first one" example:"41200"`
 	Target     string    `json:"target" maxLength:"32" doc:"the value that reaches the goal" example:"50000"`
-	Start      string    `json:"start,omitempty" maxLength:"32" doc:"the value at the beginning; absent in a request: that of the stored goal, or else current" example:"32000"`
+	Start      string    `json:"start,omitempty" maxLength:"32" doc:"the value at the beginning; absent in a request: that of the stored goal, or else current, or else the first one that the source gives" example:"32000"`
 	Unit       string    `json:"unit" minLength:"1" maxLength:"16" doc:"what is counted" example:"EUR"`
 	Direction  Direction `json:"direction" enum:"up,down" doc:"up: the number must grow to the target; down: it must fall to it"`
+	Source     *Source   `json:"source,omitempty" doc:"where the syncs read the value, of a goal of the company's own; absent: the company tells it"`
 	ObservedAt time.Time `json:"observedAt,omitzero" readOnly:"true" doc:"when the current value was told"`
 }
 
@@ -47,9 +48,13 @@ func (m Measure) complete(old *Measure, now time.Time) *Measure {
 		m.Start = cmp.Or(m.Start, old.Start)
 		m.Current = cmp.Or(m.Current, old.Current)
 	}
-	m.Current = cmp.Or(m.Current, m.Start, "0")
+	if m.Source == nil {
+		m.Current = cmp.Or(m.Current, m.Start, "0")
+	}
 	m.Start = cmp.Or(m.Start, m.Current)
-	m.ObservedAt = now.UTC()
+	if m.Current != "" {
+		m.ObservedAt = now.UTC()
+	}
 	return &m
 }
 
@@ -69,6 +74,9 @@ func (m Measure) Check(at string) (problems []fault.FieldError) {
 	if m.Direction != Up && m.Direction != Down {
 		refuse("direction", "must be up or down")
 	}
+	if m.Source != nil {
+		problems = append(problems, m.Source.check(at+"/source")...)
+	}
 	if len(problems) > 0 || m.Start == "" { // it is the stored one, or the current value
 		return problems
 	}
@@ -85,6 +93,9 @@ func (m Measure) Check(at string) (problems []fault.FieldError) {
 
 // progress returns the share of the way from start to target, 0 to 1.
 func (m Measure) progress() float64 {
+	if m.Current == "" {
+		return 0
+	}
 	current, start, target := m.rat(m.Current), m.rat(m.Start), m.rat(m.Target)
 	if order := current.Cmp(target); order == 0 || (order > 0) == (m.Direction == Up) {
 		return 1
@@ -106,6 +117,9 @@ func (Measure) rat(text string) *big.Rat {
 
 // String tells the value and the target, such as "41,200 of 50,000 EUR".
 func (m Measure) String() string {
+	if m.Current == "" {
+		return fmt.Sprintf("no value yet of %s %s", grouped(m.Target), m.Unit)
+	}
 	return fmt.Sprintf("%s of %s %s", grouped(m.Current), grouped(m.Target), m.Unit)
 }
 
@@ -132,5 +146,6 @@ func (m *Measure) equal(o *Measure) bool {
 	}
 	a, b := *m, *o
 	a.ObservedAt, b.ObservedAt = time.Time{}, time.Time{}
-	return a == b
+	a.Source, b.Source = nil, nil
+	return a == b && m.Source.equal(o.Source)
 }

@@ -70,6 +70,7 @@ type Integration struct {
 	Mapping        *MappingRef      `json:"mapping,omitempty"`    // nil: the provider's default mapping applies
 	Manifest       *ManifestRef     `json:"manifest,omitempty"`   // nil: a kind of the service
 	Schedule       *Schedule        `json:"schedule,omitempty"`
+	Goals          []string         `json:"goals,omitempty"` // goals of the company's own that its syncs measure
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
@@ -190,6 +191,14 @@ func (i Integration) IsCertified(now time.Time) bool {
 
 // Has reports whether the permissions list a port.
 func (i Integration) Has(p Port) bool { return has(i.Permissions, p) }
+
+// Asks returns the ports that the integration asks for: those of its connector, and goal.update if it measures goals of the company's own.
+func (i Integration) Asks(ports []Port) []Port {
+	if len(i.Goals) > 0 && !has(ports, GoalUpdate) {
+		return append(slices.Clone(ports), GoalUpdate)
+	}
+	return ports
+}
 
 // StoredCredentials returns the names of the credentials in the vault.
 func (i Integration) StoredCredentials() []string {

@@ -4,6 +4,8 @@ package syncrun
 import (
 	"encoding/json"
 	"time"
+
+	"orgops/shared/domain/goal"
 )
 
 // Entity and Prefix name the entity of a run's item and the prefix of its key. SlotEntity names the entity of a provider's
@@ -103,7 +105,15 @@ type Work struct {
 	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
 	Resumed         bool            `json:"resumed,omitempty"`    // the run began with the state of the run before
 	Denied          bool            `json:"denied,omitempty"`     // an item of the run was denied, or waits for an approval
+	Tallies         []goal.Tally    `json:"tallies,omitempty"`    // of the goals that the run measures
+	Close           *Close          `json:"close,omitempty"`      // set when everything is read and swept, and only the goals are to be moved
 	Shadowed        []string        `json:"shadowed,omitempty"`   // hosts with a stored decision that the log-only policies would change
+}
+
+// Close holds what a run keeps for the next one when it ends.
+type Close struct {
+	State json.RawMessage `json:"state,omitempty"`
+	Swept *Missed         `json:"swept,omitempty"` // nil: the run had no sweep
 }
 
 // Sweep holds how far a full run has looked for stored items that the provider no longer has.

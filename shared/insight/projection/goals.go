@@ -128,7 +128,9 @@ func urgency(a, b Goal) int {
 // the alignment, so it adds only the second entry.
 func (f *folding) addGoalEntries(c store.Change, was, is goal.Goal) {
 	actor := timeline.Reference{Type: "integration", ID: is.Provider}
-	if is.IsOwn() {
+	if s, _ := is.Source(); is.IsOwn() && is.Moved(was) {
+		actor.ID = s.Provider
+	} else if is.IsOwn() {
 		actor = timeline.Reference{Type: "company", ID: c.Company}
 	}
 	subject := timeline.Reference{Type: "goal", ID: is.ID}

@@ -121,6 +121,7 @@ type Action struct {
 	Port       integration.Port
 	Memory     *memory.Draft     // memory.upsert
 	Goal       *goal.Draft       // goal.update
+	Reading    *goal.Reading     // goal.update, of a goal of the company's own
 	Note       *NoteDraft        // timeline.note
 	At         string            // JSON Pointer of the draft in the arrival's body; "" for an item of a sync
 	Unreadable *fault.FieldError // why the draft cannot be decoded, or nil; intake refuses an undecoded draft

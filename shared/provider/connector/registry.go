@@ -39,7 +39,8 @@ type Described interface {
 	Manifest() *integration.ManifestRef
 }
 
-// Streamed is a connector whose manifest names the lists that a sync reads.
+// Streamed is a connector that names the lists that a sync reads. It serves Fetch.Tallies: it reads their streams as a whole, also where it
+// could ask for the changes alone.
 type Streamed interface {
 	Connector
 	// Streams lists the names.

@@ -94,6 +94,7 @@ type Fetch struct {
 	Full        bool                         // ignore validators and cursors
 	Mapper      Mapper                       // for a source whose items are mapped
 	Show        func(record json.RawMessage) // is told each record of a manifest's stream; nil: nothing is shown
+	Tallies     []*goal.Tally                // of a connector with streams: reset with the first page of their stream, and given the value of each record
 }
 
 // Mapper turns the records of a source into actions, by a mapping in the language of package mapping. It keeps a mapping compiled under

@@ -21,7 +21,7 @@ func (config Config) manifest() manifest.Document {
 			Progress: "progressPath", Cursor: "cursorPath", Agent: "orgops-http",
 		},
 		Streams: []manifest.Stream{{
-			Name: "list", Records: config.ItemsPath,
+			Name: stream, Records: config.ItemsPath,
 			Paging: manifest.Paging{Type: config.Paging, Pointer: config.CursorPath, Parameter: config.Parameter},
 			Item: &manifest.Item{
 				Target: config.Target, Kind: ItemKind, ID: config.IDPath, Title: config.TitlePath, Body: config.BodyPath, Link: config.LinkPath,

@@ -19,6 +19,8 @@ import (
 const (
 	Kind     = "http"
 	ItemKind = "item"
+
+	stream = "list" // the only one
 )
 
 // Config holds a stored configuration. Fields that end in Path are JSON Pointers, into an object of the list unless they say
@@ -79,6 +81,9 @@ func (*Connector) Lists(config json.RawMessage) connector.Listed {
 	}
 	return connector.Listed{Kinds: []string{ItemKind}}
 }
+
+// Streams implements connector.Streamed.
+func (*Connector) Streams() []string { return []string{stream} }
 
 // NeededCredentials implements connector.Authenticated.
 func (*Connector) NeededCredentials(config json.RawMessage) []string {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
@@ -80,6 +81,44 @@ func TestPlanner_Plan_Approval(t *testing.T) {
 		if same.Outcome != intake.Unchanged {
 			t.Errorf("%s: outcome of the action once more = %s, want %s", a.Port, same.Outcome, intake.Unchanged)
 		}
+	}
+}
+
+// A number that a sync has read for a goal of the company's own waits for an approval as well, and then moves the goal.
+func TestPlanner_Plan_ReadingApproval(t *testing.T) {
+	t.Parallel()
+	p := asking(t)
+	p.Integration.Provider = "stripe"
+	source := goal.Source{Provider: "stripe", Stream: "invoices", Pointer: "/amount_paid", Aggregate: goal.Sum}
+	g, _ := goal.Apply(goal.Goal{}, goal.Own, goal.Draft{ExternalID: "mrr", Title: "MRR", State: goal.Open, Measure: &goal.Measure{
+		Start: "0", Target: "50", Unit: "EUR", Direction: goal.Up, Source: &source}}, now)
+	errtest.Must(t, p.Company.Commit(t.Context(), p.Company.Create(goal.Key(g.ID), goal.Entity, g)))
+	a := connector.Action{Port: integration.GoalUpdate, Reading: &goal.Reading{Goal: g.ID, Title: "MRR", Source: source, Current: "40", Progress: 0.8}}
+	asked, err := p.Plan(t.Context(), a)
+	errtest.Must(t, err)
+	errtest.Must(t, p.Company.Commit(t.Context(), asked.Ops...))
+	var kept approval.Approval
+	_, err = p.Company.Get(t.Context(), approval.Key(asked.ApprovalID), &kept)
+	errtest.Must(t, err)
+	restored, err := intake.Restore(kept.Action, kept.Payload)
+	errtest.Must(t, err)
+	if diff := cmp.Diff(a, restored); diff != "" {
+		t.Errorf("restored action differs (-want +got):\n%s", diff)
+	}
+	p.Approval = kept.Digest
+	done, err := p.Plan(t.Context(), restored)
+	errtest.Must(t, err)
+	errtest.Must(t, p.Company.Commit(t.Context(), done.Ops...))
+	var moved goal.Goal
+	_, err = p.Company.Get(t.Context(), goal.Key(g.ID), &moved)
+	errtest.Must(t, err)
+	if got := moved.Measure.String(); got != "40 of 50 EUR" {
+		t.Errorf("the goal is at %s after the approval, want 40 of 50 EUR", got)
+	}
+	same, err := p.Plan(t.Context(), restored)
+	errtest.Must(t, err)
+	if same.Outcome != intake.Unchanged {
+		t.Errorf("outcome of the action once more = %s, want %s", same.Outcome, intake.Unchanged)
 	}
 }
 

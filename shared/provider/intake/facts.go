@@ -21,6 +21,8 @@ func (p Planner) item(a connector.Action) policy.Item {
 	case a.Goal != nil:
 		i.ExternalID, i.Title, i.State = a.Goal.ExternalID, a.Goal.Title, string(a.Goal.State)
 		i.Percent = int(a.Goal.Progress * 100)
+	case a.Reading != nil:
+		i.ExternalID, i.Title, i.State, i.Percent = a.Reading.Goal, a.Reading.Title, string(goal.Open), int(a.Reading.Progress*100)
 	case a.Note != nil:
 		i.Subject, i.Title = a.Note.Subject, a.Note.Title
 	}
@@ -32,6 +34,7 @@ func (p Planner) item(a connector.Action) policy.Item {
 type exact struct {
 	Memory    *memory.Draft `json:"memory,omitempty"`
 	Goal      *goal.Draft   `json:"goal,omitempty"`
+	Reading   *goal.Reading `json:"reading,omitempty"`
 	Title     string        `json:"title,omitempty"`   // of a note
 	Subject   string        `json:"subject,omitempty"` // of a note
 	Details   string        `json:"details,omitempty"` // of a note, as text: canonical JSON would round large numbers
@@ -42,7 +45,7 @@ type exact struct {
 }
 
 func (p Planner) exactly(a connector.Action) exact {
-	e := exact{Goal: a.Goal, Incarnation: p.Integration.Incarnation}
+	e := exact{Goal: a.Goal, Reading: a.Reading, Incarnation: p.Integration.Incarnation}
 	switch {
 	case a.Memory != nil:
 		cut := a.Memory.Cut()
@@ -67,7 +70,7 @@ func Restore(action string, payload json.RawMessage) (connector.Action, error) {
 	case integration.MemoryUpsert:
 		a.Memory = e.Memory
 	case integration.GoalUpdate:
-		a.Goal = e.Goal
+		a.Goal, a.Reading = e.Goal, e.Reading
 	case integration.TimelineNote:
 		a.Note = &connector.NoteDraft{Title: e.Title, Subject: e.Subject, Once: e.Once, At: e.UpdatedAt}
 		if e.Details != "" {
@@ -79,7 +82,7 @@ func Restore(action string, payload json.RawMessage) (connector.Action, error) {
 		a.Memory.UpdatedAt = e.UpdatedAt
 	case a.Goal != nil:
 		a.Goal.UpdatedAt = e.UpdatedAt
-	case a.Note == nil:
+	case a.Note == nil && a.Reading == nil:
 		return a, fmt.Errorf("restore %s: the payload has no draft of this action", action)
 	}
 	return a, nil

@@ -98,6 +98,8 @@ func (p Planner) effect(ctx context.Context, a connector.Action, d policy.Decisi
 		return p.memory(ctx, *a.Memory)
 	case a.Goal != nil:
 		return p.goal(ctx, *a.Goal)
+	case a.Reading != nil:
+		return p.reading(ctx, *a.Reading)
 	case a.Note != nil:
 		return p.note(ctx, *a.Note, d)
 	}
@@ -142,6 +144,9 @@ func (p Planner) resource(a connector.Action) timeline.Reference {
 	case a.Goal != nil:
 		return timeline.Reference{Type: goal.Entity, ID: goal.IDOf(p.Integration.Provider, p.Integration.Incarnation, a.Goal.ExternalID)}
 	}
+	if a.Reading != nil {
+		return timeline.Reference{Type: goal.Entity, ID: a.Reading.Goal}
+	}
 	return timeline.Reference{Type: timeline.Entity, ID: "new"}
 }
 
@@ -174,6 +179,25 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 	}
 	ops, err := SaveGoal(ctx, p.Company, old, g, version, p.Now)
 	return outcome(version), ops, err
+}
+
+// reading plans to move a goal of the company's own to a number that a sync has read. A goal that is gone, or takes its number from elsewhere
+// by now, stays.
+func (p Planner) reading(ctx context.Context, r goal.Reading) (Outcome, []store.Op, error) {
+	var old goal.Goal
+	item, err := p.Company.Get(ctx, goal.Key(r.Goal), &old)
+	if errors.Is(err, store.ErrNotFound) {
+		return Unchanged, nil, nil
+	}
+	if err != nil {
+		return "", nil, store.Fault(err, "")
+	}
+	g, changed := goal.Read(old, r, p.Now)
+	if !changed || r.Source.Provider != p.Integration.Provider {
+		return Unchanged, nil, nil
+	}
+	ops, err := SaveGoal(ctx, p.Company, old, g, item.Version, p.Now)
+	return Updated, ops, err
 }
 
 // SaveGoal returns the writes of a goal over a version of old: the goal, its history and the timer of its next review.

@@ -68,6 +68,8 @@ func Name(a connector.Action) string {
 		return cmp.Or(a.Memory.ExternalID, a.Memory.Title)
 	case a.Goal != nil:
 		return cmp.Or(a.Goal.ExternalID, a.Goal.Title)
+	case a.Reading != nil:
+		return a.Reading.Title
 	case a.Note != nil:
 		return cmp.Or(a.Note.Subject, a.Note.Title)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
@@ -185,7 +186,7 @@ func (r *run) start(n int) checkpoint {
 	if p := s.Paging; p.Type == pagedByNo && p.In != inBody {
 		at.Address = with(at.Address, p.Parameter, fmt.Sprint(p.First))
 	}
-	if i := s.Incremental; i != nil && !r.last.Since.IsZero() {
+	if i := s.Incremental; i != nil && !r.last.Since.IsZero() && !r.isTallied(s) {
 		at.Since = i.since(r.last.Since)
 		if i.In != inBody {
 			at.Address = with(at.Address, i.Parameter, i.text(at.Since))
@@ -205,6 +206,20 @@ func (r *run) restart() (page connector.FetchedPage, err error) {
 // isStale reports whether an answer refuses a cursor that has expired, for the first time in this run.
 func (r *run) isStale(resp *http.Response) bool {
 	return r.at.Pages > 0 && !r.at.Restarted && slices.Contains(r.Paging.Stale, resp.StatusCode)
+}
+
+// isTallied reports whether the run needs all records of a stream.
+func (r *run) isTallied(s *stream) bool {
+	return slices.ContainsFunc(r.Tallies, func(t *goal.Tally) bool { return t.Source.Stream == s.Name })
+}
+
+// tally gives a record to the tallies of the stream.
+func (r *run) tally(record json.RawMessage) {
+	for _, t := range r.Tallies {
+		if t.Source.Stream == r.Name {
+			t.Add(find(record, t.Source.Pointer))
+		}
+	}
 }
 
 // get requests a page.
@@ -233,7 +248,7 @@ func (r *run) get(ctx context.Context) (*http.Response, error) {
 
 // asks reports whether the request asks whether the list has changed.
 func (r *run) asks() bool {
-	return r.at.Pages == 0 && r.Request.Method != http.MethodPost && r.last.Tags[r.Name] != (connector.Validators{})
+	return r.at.Pages == 0 && !r.isTallied(r.stream) && r.Request.Method != http.MethodPost && r.last.Tags[r.Name] != (connector.Validators{})
 }
 
 func (r *run) request(ctx context.Context) (*http.Request, error) {

@@ -37,6 +37,11 @@ type records struct {
 
 // page reads the records of a document, and finds the next page.
 func (r *run) page(ctx context.Context, document []byte, header http.Header) (page connector.FetchedPage, err error) {
+	for _, t := range r.Tallies {
+		if t.Source.Stream == r.Name && r.at.Pages == 0 {
+			t.Reset()
+		}
+	}
 	read, err := r.records(ctx, document, &page)
 	if err != nil {
 		return page, err
@@ -107,13 +112,17 @@ func (r *run) record(ctx context.Context, record json.RawMessage, number int, pa
 	if r.Show != nil {
 		r.Show(record)
 	}
+	deleted := r.Deleted != nil && r.Deleted.is(record)
+	if !deleted {
+		r.tally(record)
+	}
 	name := fmt.Sprintf("object %d of the page", number)
 	if refused := connector.NotUnicode(record); refused != "" {
 		page.Refuse(name, refused)
 		return nil
 	}
 	switch {
-	case r.Deleted != nil && r.Deleted.is(record):
+	case deleted:
 	case r.Item != nil:
 		r.item(record, name, page)
 	default:

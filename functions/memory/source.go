@@ -1,0 +1,164 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// SourceChange holds another source of a measure, or none.
+type SourceChange struct {
+	Sent bool
+	To   *goal.Source // nil: none
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It tells null from an absent member.
+func (c *SourceChange) UnmarshalJSON(raw []byte) error {
+	c.Sent = true
+	return json.Unmarshal(raw, &c.To)
+}
+
+// Schema implements huma.SchemaProvider with a source or null.
+func (SourceChange) Schema(r huma.Registry) *huma.Schema {
+	or := *huma.SchemaFromType(r, reflect.TypeFor[goal.Source]())
+	or.Nullable = true
+	return &or
+}
+
+// Where the parts of a source stand in a request.
+const (
+	currentAt  = "/measure/current"
+	providerAt = "/measure/source/provider"
+	streamAt   = "/measure/source/stream"
+)
+
+// told refuses a value in a request for a goal whose source gives it.
+func told(current string, source *goal.Source) (problems []fault.FieldError) {
+	if current != "" && source != nil {
+		problems = append(problems, fault.FieldError{Pointer: currentAt, Detail: "comes from the source; leave it out, or set source to null"})
+	}
+	return problems
+}
+
+// fresh returns a source as a request gives it, which has not ended.
+func fresh(s *goal.Source) *goal.Source {
+	if s == nil {
+		return nil
+	}
+	again := *s
+	again.EndedAt = nil
+	return &again
+}
+
+// resource returns the writes by which integrations learn that they measure a goal, or no longer do. The zero Goal stands for a goal that
+// is new, or is to be deleted. It checks a source that is new.
+func (d Deps) resource(ctx context.Context, old, g goal.Goal, now time.Time) (ops []store.Op, err error) {
+	was, had := old.Source()
+	is, has := g.Source()
+	if had && (!has || was.Provider != is.Provider) {
+		if ops, err = d.unlink(ctx, was.Provider, old.ID, now); err != nil {
+			return nil, err
+		}
+	}
+	if !has || had && was == is {
+		return ops, nil
+	}
+	op, err := d.link(ctx, is, g.ID, now)
+	return append(ops, op...), err
+}
+
+// link returns the write by which an integration measures a goal. It gives the integration the permission for that, unless a founder has
+// taken it away.
+func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.Time) ([]store.Op, error) {
+	c := web.Tenant(ctx)
+	i, version, err := integration.Load(ctx, c, s.Provider)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, unknown(ctx, s.Provider)
+	}
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	if err := i.Usable(); err != nil {
+		return nil, err
+	}
+	conn, err := d.Connectors.Of(ctx, c, i)
+	if err != nil {
+		return nil, err
+	}
+	streamed, ok := conn.(connector.Streamed)
+	if !ok {
+		return nil, refused(providerAt, fmt.Sprintf("%s has no lists whose records have numbers; list-connectors names the lists of each connector as streams", s.Provider))
+	}
+	if streams := streamed.Streams(); !slices.Contains(streams, s.Stream) {
+		return nil, refused(streamAt, fmt.Sprintf("%s has no such list; it has %s", i.Kind, strings.Join(streams, ", ")))
+	}
+	if slices.Contains(i.Goals, goalID) {
+		return nil, nil
+	}
+	if len(i.Goals) >= goal.MaxSourced {
+		return nil, fault.Newf(fault.Conflict, "%s measures %d goals, which is the most; take the source from one of them first", s.Provider, goal.MaxSourced)
+	}
+	ports := conn.Ports(i.Config)
+	if i.Narrowed && !i.Has(integration.GoalUpdate) && slices.Contains(ports, integration.GoalUpdate) {
+		return nil, refused(providerAt, fmt.Sprintf("the permissions of %s leave out goal.update; configure it with that permission first", s.Provider))
+	}
+	i.Goals, i.UpdatedAt = append(slices.Clone(i.Goals), goalID), now
+	i.Permissions = i.Asks(i.Permissions)
+	return []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, version, i)}, nil
+}
+
+// unlink returns the write by which an integration no longer measures a goal. With the last one it loses the permission that it had for them.
+func (d Deps) unlink(ctx context.Context, provider, goalID string, now time.Time) ([]store.Op, error) {
+	c := web.Tenant(ctx)
+	i, version, err := integration.Load(ctx, c, provider)
+	if fault.KindOf(err) == fault.NotFound || err == nil && (i.IsDamaged() || !slices.Contains(i.Goals, goalID)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	conn, err := d.Connectors.Of(ctx, c, i)
+	if err != nil {
+		return nil, err
+	}
+	i.Goals, i.UpdatedAt = slices.DeleteFunc(slices.Clone(i.Goals), func(one string) bool { return one == goalID }), now
+	if len(i.Goals) == 0 && !slices.Contains(conn.Ports(i.Config), integration.GoalUpdate) {
+		i.Goals = nil
+		i.Permissions = slices.DeleteFunc(slices.Clone(i.Permissions), func(p integration.Port) bool { return p == integration.GoalUpdate })
+	}
+	return []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, version, i)}, nil
+}
+
+// unknown refuses an integration that the company does not have, and names those that it has.
+func unknown(ctx context.Context, provider string) error {
+	all, err := integration.List(ctx, web.Tenant(ctx))
+	if err != nil {
+		return store.Fault(err, "")
+	}
+	names := make([]string, len(all))
+	for n, i := range all {
+		names[n] = i.Provider
+	}
+	has := "none is configured"
+	if len(names) > 0 {
+		has = "configured are " + strings.Join(names, ", ")
+	}
+	return refused(providerAt, fmt.Sprintf("there is no integration %q; %s", provider, has))
+}
+
+func refused(at, detail string) error {
+	return fault.Refuse([]fault.FieldError{{Pointer: at, Detail: detail}})
+}
