@@ -19,6 +19,7 @@ type api struct {
 	huma.API
 	config huma.Config
 	server *Server
+	bodies map[string]bodyOf // by operation
 }
 
 // newAPI makes an API. For each operation, the API puts the guard around the handler and passes both to mount.
@@ -29,8 +30,8 @@ func newAPI(s *Server, mount func(*huma.Operation, http.HandlerFunc)) *api {
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 	}
-	a := &adapter{server: s, schemas: config.Components.Schemas, mount: mount}
-	return &api{API: huma.NewAPI(config, a), config: config, server: s}
+	a := &adapter{server: s, schemas: config.Components.Schemas, bodies: map[string]bodyOf{}, mount: mount}
+	return &api{API: huma.NewAPI(config, a), config: config, server: s, bodies: a.bodies}
 }
 
 // Config gives huma the settings behind the wrapper.
@@ -44,8 +45,55 @@ func (a *api) Marshal(w io.Writer, _ string, v any) error {
 	return huma.DefaultJSONFormat.Marshal(w, v)
 }
 
-// Unmarshal reads only JSON; takeBody has already checked the content type.
-func (a *api) Unmarshal(_ string, data []byte, v any) error { return decode(data, v) }
+// Unmarshal reads only JSON; takeBody has already checked the content type. In its place comes the operation: see humaContext. huma
+// reads a body twice, and checks what it first reads into any.
+func (a *api) Unmarshal(operation string, data []byte, v any) error {
+	if err := decode(data, v); err != nil {
+		return err
+	}
+	if value, checked := v.(*any); checked {
+		*value = a.bodies[operation].fit(a.config.Components.Schemas, *value)
+	}
+	return nil
+}
+
+// bodyOf describes the JSON body of an operation.
+type bodyOf struct {
+	schema *huma.Schema
+	nulls  bool // null stands for an optional member that is left out
+}
+
+// fit rewrites a body so that huma can check all of it.
+func (b bodyOf) fit(schemas huma.Registry, value any) any {
+	var members func(*huma.Schema, map[string]any) map[string]any
+	path := huma.NewPathBuffer(nil, 0) // of use to CheckBody alone
+	members = func(s *huma.Schema, object map[string]any) map[string]any {
+		for name, value := range object {
+			if value != nil || !b.nulls {
+				object[name] = fit(schemas, memberSchema(s, name), value, path, members)
+			}
+		}
+		return object
+	}
+	return fit(schemas, b.schema, value, path, members)
+}
+
+// humaContext is huma's view of a request. huma passes the content type to Unmarshal, and nothing that says which operation the body
+// is for. So the operation's id takes the place of the content type, which takeBody has checked.
+type humaContext struct{ wrapped }
+
+type wrapped huma.Context // a field of its own name: the interface has a method Context
+
+// Unwrap implements what humachi.Unwrap looks for.
+func (c humaContext) Unwrap() huma.Context { return c.wrapped }
+
+// Header implements huma.Context.
+func (c humaContext) Header(name string) string {
+	if name == "Content-Type" {
+		return c.Operation().OperationID
+	}
+	return c.wrapped.Header(name)
+}
 
 // errNotUnicode refuses a body. The place is found later, from the body: see malformed.
 var errNotUnicode = errors.New("the body is not valid Unicode; see errors")
@@ -78,6 +126,7 @@ func (a *api) DocumentOperation(op *huma.Operation) {
 type adapter struct {
 	server  *Server
 	schemas huma.Registry
+	bodies  map[string]bodyOf
 	mount   func(*huma.Operation, http.HandlerFunc)
 }
 
@@ -90,7 +139,12 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 		limit = MaxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
-	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
+	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+		// Many clients send null for what they do not set. A PATCH leaves alone what is left out, so a null that is not documented is
+		// refused there: it may be meant to remove the member (RFC 7396).
+		a.bodies[op.OperationID] = bodyOf{op.RequestBody.Content["application/json"].Schema, op.Method != http.MethodPatch}
+	}
+	run := func(w http.ResponseWriter, r *http.Request) { handler(humaContext{humachi.NewContext(op, r, w)}) }
 	challenge, _ := op.Metadata[challengeMark].(string)
 	lenient, limitOf, parameters := isLenient(op), limitOf(op, limit), parametersOf(op)
 	ownKey := op.Metadata[ownKeyMark] == true

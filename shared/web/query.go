@@ -30,7 +30,7 @@ func checkQuery(op *huma.Operation, r *http.Request) error {
 		}
 	}
 	for _, p := range op.Parameters {
-		if p.In != "query" || p.Schema.Type == huma.TypeString && p.Schema.Format == "" && len(p.Schema.Enum) == 0 {
+		if p.In != "query" || p.Schema.Type == huma.TypeString && p.Schema.Format == "" && p.Schema.Pattern == "" && len(p.Schema.Enum) == 0 {
 			continue
 		}
 		if values, there := query[p.Name]; there && values[0] == "" {

@@ -117,31 +117,52 @@ type checking struct {
 // addresses and uniqueItems finds no duplicates among them.
 type misfit struct{ _ byte }
 
-// fit rewrites a value so that huma can check all of it, and reports what huma does not check. It quotes names, because
-// huma separates the names in a location by dots and brackets. It replaces null, which huma accepts for an optional member
-// and CheckBody refuses. It replaces lists and objects of the wrong type, which huma cannot compare for uniqueItems.
-func (c checking) fit(s *huma.Schema, value any) any {
+// fit rewrites a value so that huma can check all of it. It replaces null, which huma accepts for an optional member, and lists
+// and objects of the wrong type: huma compares the items of a list with uniqueItems, and panics on those. schemas
+// resolves references; it may be nil without any. members rewrites an object.
+func fit(schemas huma.Registry, s *huma.Schema, value any, path *huma.PathBuffer, members func(*huma.Schema, map[string]any) map[string]any) any {
+	for s != nil && s.Ref != "" {
+		s = schemas.SchemaFromRef(s.Ref)
+	}
+	if s == nil || s.Type == "" {
+		return value
+	}
 	switch v := value.(type) {
 	case nil:
-		return &misfit{}
+		if !s.Nullable {
+			return &misfit{}
+		}
 	case []any:
 		if s.Type != huma.TypeArray {
 			return &misfit{}
 		}
 		for i := range v {
-			c.path.PushIndex(i)
-			v[i] = c.fit(s.Items, v[i])
-			c.path.Pop()
+			path.PushIndex(i)
+			v[i] = fit(schemas, s.Items, v[i], path, members)
+			path.Pop()
 		}
 	case map[string]any:
 		if s.Type != huma.TypeObject {
 			return &misfit{}
 		}
-		return c.fitMembers(s, v)
+		return members(s, v)
 	}
 	return value
 }
 
+// memberSchema returns the schema of an object's member, or nil.
+func memberSchema(s *huma.Schema, name string) *huma.Schema {
+	if sub := s.Properties[name]; sub != nil {
+		return sub
+	}
+	sub, _ := s.AdditionalProperties.(*huma.Schema)
+	return sub
+}
+
+// fit rewrites a value, and reports what huma does not check.
+func (c checking) fit(s *huma.Schema, value any) any { return fit(nil, s, value, c.path, c.fitMembers) }
+
+// fitMembers quotes names, because huma separates the names in a location by dots and brackets.
 func (c checking) fitMembers(s *huma.Schema, object map[string]any) map[string]any {
 	fitted := make(map[string]any, len(object))
 	names, _ := s.Extensions[propertyNames].(*huma.Schema)
@@ -151,11 +172,7 @@ func (c checking) fitMembers(s *huma.Schema, object map[string]any) map[string]a
 		if names != nil && !meets(names, name) {
 			c.result.Add(c.path, nil, strings.TrimSuffix("this name is not allowed here; needed is "+names.PatternDescription, "; needed is "))
 		}
-		sub := s.Properties[name]
-		if sub == nil {
-			sub, _ = s.AdditionalProperties.(*huma.Schema)
-		}
-		switch {
+		switch sub := memberSchema(s, name); {
 		case sub != nil:
 			fitted[quoted] = c.fit(sub, value)
 		case s.AdditionalProperties == false:

@@ -33,7 +33,7 @@ type thing struct {
 	Name  string   `json:"name" minLength:"1"`
 	URL   string   `json:"url,omitempty" format:"uri"`
 	Count int      `json:"count,omitempty" maximum:"10"`
-	Tags  []string `json:"tags,omitempty" maxItems:"2"`
+	Tags  []string `json:"tags,omitempty" maxItems:"2" uniqueItems:"true"`
 }
 
 func newHarness(t testing.TB) *harness {
@@ -73,8 +73,9 @@ func (h *harness) register() {
 	})
 	web.Register(h.API(), op("list", "GET", "/things"), func(ctx context.Context, in *struct {
 		web.PageQuery
-		Kind  string    `query:"kind"`
-		Since time.Time `query:"since"`
+		Kind    string    `query:"kind"`
+		Subject string    `query:"subject" pattern:"^[a-z]+$"`
+		Since   time.Time `query:"since"`
 	}) (*web.PageOutput[thing], error) {
 		after, err := in.After(ctx, in.Kind)
 		if err != nil {
@@ -86,6 +87,9 @@ func (h *harness) register() {
 		return web.NewPage(ctx, make([]thing, in.Size()), "KEY#1", in.Kind), nil
 	})
 	web.Register(h.API(), op("write", "POST", "/things"), func(_ context.Context, in *struct{ Body thing }) (*struct{ Body thing }, error) {
+		return &struct{ Body thing }{in.Body}, nil
+	})
+	web.Register(h.API(), op("patch", "PATCH", "/things/one"), func(_ context.Context, in *struct{ Body thing }) (*struct{ Body thing }, error) {
 		return &struct{ Body thing }{in.Body}, nil
 	})
 	web.Register(h.API(), op("change", "PUT", "/things"), func(_ context.Context, in *struct {
@@ -288,6 +292,12 @@ func TestServer_Failures(t *testing.T) {
 		{"missing field", "POST", things, `{}`, nil, 422, "invalid", `"/name"`},
 		{"all at once", "POST", things, `{"name":"","count":11}`, nil, 422, "invalid", `"/count"`},
 		{"index", "POST", things, `{"name":"x","tags":["a",5]}`, nil, 422, "invalid", `"/tags/1"`},
+		{"null for an optional member", "POST", things, `{"name":"x","url":null}`, nil, 200, "", ""},
+		{"null in a PATCH", "PATCH", things + "/one", `{"name":"x","url":null}`, nil, 422, "invalid", `"/url"`},
+		{"null among items", "POST", things, `{"name":"x","tags":[null]}`, nil, 422, "invalid", `"/tags/0"`},
+		{"objects among items that must differ", "POST", things, `{"name":"x","tags":[{},[]]}`, nil, 422, "invalid", `"/tags/0"`},
+		{"the same item twice", "POST", things, `{"name":"x","tags":["a","a"]}`, nil, 422, "invalid", `"/tags"`},
+		{"no value where a form is asked for", "GET", things + "?subject=", "", nil, 422, "invalid", `"#/query/subject"`},
 		{"wrong type", "POST", things, `[]`, nil, 422, "invalid", "expected object"},
 		{"null", "POST", things, `null`, nil, 422, "invalid", "expected object"},
 		{"value not echoed", "POST", things, `{"name":"x","url":"https://user:secret@%zz"}`, nil, 422, "invalid", `"/url"`},

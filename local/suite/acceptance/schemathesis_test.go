@@ -1,9 +1,12 @@
 package acceptance_test
 
 import (
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,6 +21,11 @@ func TestDocument_Schemathesis(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Schemathesis")
+	// The document's examples hold the password of every test's founder. A request that changes it would end the token.
+	changed := rand.Text()
+	tn.do("POST", "/auth/password", map[string]string{"current": tn.Password, "new": changed}).want(204)
+	tn.Password = changed
+	tn.login()
 	secret := newSecret(t)
 	r := receive(t, secret)
 	tn.subscribe("webhook", r.url, secret, "memory.*")
@@ -35,11 +43,17 @@ func TestDocument_Schemathesis(t *testing.T) {
 	}).want(201).json(&agent)
 	tn.do("POST", tn.at("/executives/"+agent.ID+"/actions"), map[string]any{"action": "timeline.note", "input": map[string]any{"title": "Moved"}},
 		"Idempotency-Key", "schemathesis").want(202).json(&action)
+	var users struct{ Items []struct{ ID string } }
+	tn.do("GET", tn.at("/operations/users"), nil).want(200).json(&users)
+	var machine struct{ ID string }
+	tn.do("POST", tn.at("/operations/clients"), map[string]any{
+		"name": "Report", "purpose": "Reads the brief", "scopes": []string{"intelligence:read"}, "owner": users.Items[0].ID,
+	}).want(201).json(&machine)
 	things := []string{
 		"TOKEN=" + tn.Token, "COMPANY=" + tn.ID, "MEMORY=" + memory, "GOAL=" + goal,
 		"RECOMMENDATION=" + recommendation.ID("add-founder", timeline.Reference{Type: "company", ID: tn.ID}),
 		"DELIVERY=" + r.deliveries()[0].ID, "RUN=" + tn.sync("feed").ID, "RECOVERY=" + recovery.ID, "INVITED=" + invited.ID,
-		"EXECUTIVE=" + agent.ID, "ACTION=" + action.ID,
+		"EXECUTIVE=" + agent.ID, "ACTION=" + action.ID, "CLIENT=" + machine.ID,
 	}
 	config, err := filepath.Abs("testdata/schemathesis.toml")
 	errtest.Must(t, err)
@@ -48,4 +62,12 @@ func TestDocument_Schemathesis(t *testing.T) {
 		cmd.Env = append(append(os.Environ(), "NO_COLOR=1", "PYTHONHASHSEED=0"), things...)
 	}, filepath.Join(filepath.Dir(python(t)), "schemathesis"), "--config-file", config, "run", s.base+"/openapi.json")
 	t.Log(output)
+	const most = 20 // those that take no bearer token of the API, and those of another plan
+	refused := regexp.MustCompile(`(\d+) operations? returned only 401/403`).FindStringSubmatch(output)
+	if refused == nil {
+		t.Fatal("the report does not count the operations that refused every request")
+	}
+	if n, err := strconv.Atoi(refused[1]); err != nil || n > most {
+		t.Errorf("%s operations refused every request, want at most %d: has a request ended the token?", refused[1], most)
+	}
 }
