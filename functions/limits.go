@@ -9,6 +9,7 @@ import (
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
 	"orgops/functions/mcp"
+	"orgops/functions/operations"
 	signon "orgops/functions/sso"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
@@ -47,6 +48,7 @@ import (
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/post"
+	"orgops/shared/webhook/slack"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -150,6 +152,9 @@ func Limits() []Limit {
 		{"invitations-address", "the invitations that are mailed to one address for a company in a day", notice.InvitesPerAddress, "mails"},
 		{"slack-hour", "the alerts in a company's Slack channel in an hour; the rest comes in one message", notice.PerHour, "messages"},
 		{"channel-tests", "the test messages of one channel of a company in an hour", notice.TestsPerHour, "messages"},
+		span("slack-code", "the time in which a code links a user of Slack", notice.SlackCodeLifetime),
+		span("slack-signature", "the distance of the time of a request of Slack from now", slack.Tolerance),
+		{"slack-installations", "the ends of installations of the Slack app that one network brings in a minute", operations.MaxInstalls, "installations"},
 		span("notices-kept", "the time for which a notice is kept", notice.Kept),
 		span("approval", "the time in which an approval is decided", approval.Waits),
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),

@@ -40,6 +40,8 @@ import (
 //	budget         dollars a month of the whole account; the topic hears when they are used up or will be; default: no budget
 //	applications   ARN of the secret with the applications that the operator has registered with providers; default: users paste tokens
 //	mailFrom       address that mails come from, such as Orgops <orgops@example.com>, whose domain SES has verified in the region; default: no mails
+//	slackSecret    ARN of a secret of Secrets Manager in the region with the Slack app, a JSON object with clientId, clientSecret and signingSecret;
+//	               default: no app
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
 //	assets         folder with <function>/bootstrap; default: build
@@ -138,6 +140,9 @@ func read(node constructs.Node) (settings, error) {
 		if _, err := mail.ParseFrom(s.MailFrom); err != nil {
 			wrong("context mailFrom: %w", err)
 		}
+	}
+	if s.SlackSecret = value("slackSecret"); s.SlackSecret != "" && !secretARN.MatchString(s.SlackSecret) {
+		wrong("context slackSecret: %q is not the whole ARN of a secret, with the six characters at its end", s.SlackSecret)
 	}
 	s.noExecutives = !chosen("executives", "true", "false", "true")
 	s.canary = chosen("canary", "on", "off", "off")

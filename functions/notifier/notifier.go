@@ -69,6 +69,8 @@ func (n *Notifier) Handle(ctx context.Context, r queue.Received) (due time.Time,
 		return time.Time{}, n.tell(ctx, c, *job.Matter)
 	case job.Approval != "":
 		return time.Time{}, n.remind(ctx, c, job)
+	case job.Ended != "":
+		return n.lock(ctx, c, job.Ended)
 	case job.Provider != "":
 		return time.Time{}, n.expiring(ctx, c, job)
 	}

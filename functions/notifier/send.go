@@ -36,8 +36,9 @@ type sending struct {
 	firm       company.Company
 	preference notice.Preferences
 	settings   notice.MailSettings
-	also       []store.Op // of the claim
-	stop       string     // the link that ends mails of this kind
+	also       []store.Op        // of the claim
+	stop       string            // the link that ends mails of this kind
+	approval   approval.Approval // that the notice is about; zero: none
 }
 
 // joined holds a notice that goes with another one's mail.
@@ -53,8 +54,14 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil
 	}
-	if s.version = item.Version; err != nil || s.notice.State != notice.Waiting || s.notice.JoinedTo != "" {
+	if approvalID, ok := s.asksInSlack(); ok && err == nil {
+		return n.lock(ctx, c, approvalID)
+	}
+	if s.version = item.Version; err != nil || s.notice.JoinedTo != "" {
 		return time.Time{}, err
+	}
+	if s.notice.State != notice.Waiting {
+		return s.relock(ctx)
 	}
 	if claimed := s.notice.ClaimedAt.Add(notice.ClaimTime); !s.notice.ClaimedAt.IsZero() && claimed.After(s.now) {
 		return claimed, nil // another worker is at it, or was lost
@@ -97,6 +104,14 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 		return time.Time{}, err
 	}
 	return s.attempt(ctx)
+}
+
+// asksInSlack returns the approval of a notice that was posted to Slack.
+func (s *sending) asksInSlack() (approvalID string, ok bool) {
+	if s.notice.Channel != notice.Slack || s.notice.State != notice.Sent || s.notice.Kind != notice.Approval {
+		return "", false
+	}
+	return strings.CutPrefix(s.notice.About, approval.Entity+":")
 }
 
 // omit ends the notice without a mail.
@@ -165,8 +180,8 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 // overtaken says why a notice of an approval is not sent any more, "" if it is.
 func (s *sending) overtaken(ctx context.Context) (why string, err error) {
 	if approvalID, ok := strings.CutPrefix(s.notice.About, approval.Entity+":"); ok && s.notice.Overtaken() {
-		_, waits, err := s.waiting(ctx, s.company, approvalID)
-		if err != nil || !waits {
+		a, waits, err := s.waiting(ctx, s.company, approvalID)
+		if s.approval = a; err != nil || !waits {
 			return "it was decided meanwhile", err
 		}
 	}

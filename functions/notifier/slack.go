@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/domain/notice"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 	"orgops/shared/webhook/slack"
 )
 
@@ -31,7 +32,8 @@ const spacing = time.Second
 type posting struct {
 	*sending
 	to   notice.SlackSettings
-	toAt int64 // version
+	toAt int64      // version
+	sent slack.Sent // the message of the app that Slack has taken
 }
 
 // post posts a notice that is due. due tells when to look at it again; zero means never. Slack has no key by which it knows a message
@@ -134,7 +136,7 @@ func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
 		p.Logger.WarnContext(ctx, "message to Slack not sent; it is tried again", "company", p.company.ID(), "notice", p.notice.ID, "error", err)
 		due = p.again(backoff(p.notice.Attempts), "Slack did not take it; it is tried again")
 	}
-	if saved := p.save(ctx); saved != nil { // first: what is not stored counts as taken by Slack
+	if saved := p.saveSent(ctx); saved != nil { // first: what is not stored counts as taken by Slack
 		return time.Time{}, saved
 	}
 	if throttled != nil {
@@ -142,16 +144,40 @@ func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
 			return time.Time{}, err
 		}
 	}
-	return due, p.note(ctx, err == nil, refused)
+	if err := p.note(ctx, err == nil, refused); err != nil || p.sent.TS == "" {
+		return due, err
+	}
+	return p.relock(ctx)
 }
 
-// deliver posts the message. A vault that does not open the address is a passing fault, as one of Slack: nothing was sent.
-func (p *posting) deliver(ctx context.Context, m slack.Message) error {
-	webhook, err := p.Vault.Open(ctx, p.company.ID(), notice.SlackLabel, p.to.Webhook)
-	if err != nil {
-		return fmt.Errorf("open the address of a Slack channel: %w", err)
+// deliver posts the message by the app, or by the webhook. An approval by the app has buttons. A vault that opens nothing is a passing
+// fault, as one of Slack: nothing was sent.
+func (p *posting) deliver(ctx context.Context, m slack.Message) (err error) {
+	if !p.to.ByApp() {
+		webhook, err := p.Vault.Open(ctx, p.company.ID(), notice.SlackLabel, p.to.Webhook)
+		if err != nil {
+			return fmt.Errorf("open the address of a Slack channel: %w", err)
+		}
+		return p.Slack.Post(ctx, string(webhook), m)
 	}
-	return p.Slack.Post(ctx, string(webhook), m)
+	token, err := p.token(ctx, p.company, p.to)
+	if err != nil {
+		return err
+	}
+	if p.approval.IsPending(p.now) {
+		m = slack.Ask(m, p.company.ID(), p.approval)
+	}
+	p.sent, err = p.Slack.PostMessage(ctx, token, p.to.Channel, m)
+	return err
+}
+
+// token opens the token of the app.
+func (n *Notifier) token(ctx context.Context, c store.Company, s notice.SlackSettings) (string, error) {
+	token, err := n.Vault.Open(ctx, c.ID(), vault.LabelFor(notice.SlackTokenLabel, s.App.Team), s.App.Token)
+	if err != nil {
+		return "", fmt.Errorf("open the token of a Slack app: %w", err)
+	}
+	return string(token), nil
 }
 
 // again has the notice tried later.

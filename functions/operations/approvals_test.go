@@ -35,11 +35,16 @@ type desk struct {
 	c      store.Company
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t *testing.T, edit ...func(*operations.Deps)) *desk {
 	t.Helper()
 	h, clock := webtest.New(t), clocktest.At(time.Now().UTC().Truncate(time.Millisecond))
 	d := &desk{h, t, clock, policyengine.New(clock.Now), store.For(h.Store, h.A.ID)}
-	operations.Register(h.API(), operations.Deps{Engine: d.engine, Checker: policycheck.New(), Now: clock.Now})
+	deps := operations.Deps{Engine: d.engine, Checker: policycheck.New(), Now: clock.Now}
+	for _, change := range edit {
+		change(&deps)
+	}
+	deps.Store, deps.Vault = h.Store, h.Vault
+	operations.Register(h.API(), deps)
 	now := clock.Now()
 	errtest.Must(t, d.c.Commit(t.Context(), d.c.Create(integration.Key("github"), integration.Entity, integration.Integration{
 		Provider: "github", Kind: "github", State: integration.Certified, Enabled: true, Config: json.RawMessage(`{}`),

@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/notice"
 	"orgops/shared/storage/mail"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 	"orgops/shared/web"
 	"orgops/shared/webhook/slack"
 )
@@ -102,12 +103,23 @@ const testSubject = "Test message"
 // testSlack posts to the channel, and notes whether it works.
 func (d Deps) testSlack(ctx context.Context, to notice.SlackSettings, version int64) error {
 	c := web.Tenant(ctx)
-	webhook, err := d.Vault.Open(ctx, c.ID(), notice.SlackLabel, to.Webhook)
+	if !to.Posts() {
+		return unsentError("choose a channel for the app first")
+	}
+	m, _ := slack.Write(testSubject, "A user of the company asked for it.", testContent(), d.Base)
+	label, sealed := notice.SlackLabel, to.Webhook
+	if to.ByApp() {
+		label, sealed = vault.LabelFor(notice.SlackTokenLabel, to.App.Team), to.App.Token
+	}
+	secret, err := d.Vault.Open(ctx, c.ID(), label, sealed)
 	if err != nil {
 		return err
 	}
-	m, _ := slack.Write(testSubject, "A user of the company asked for it.", testContent(), d.Base)
-	err = d.Slack.Post(ctx, string(webhook), m)
+	if to.ByApp() {
+		_, err = d.Slack.PostMessage(ctx, string(secret), to.Channel, m)
+	} else {
+		err = d.Slack.Post(ctx, string(secret), m)
+	}
 	var refused *slack.RefusedError
 	if failed := errors.As(err, &refused); failed || err == nil && !to.FailedAt.IsZero() {
 		to.FailedAt, to.Failure = time.Time{}, ""

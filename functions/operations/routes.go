@@ -3,6 +3,8 @@
 package operations
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"time"
@@ -32,23 +34,30 @@ type Deps struct {
 	Connectors connector.Registry
 	Store      store.Store // for logins, which are outside of the company's partition
 	Reader     *assessment.Reader
-	Courier    *courier.Courier // tells the breakers' states; it sends nothing here
-	Client     *outbound.Client // says which addresses may be called; it calls none here
-	Mail       mail.Sender      // sends test mails; nil: the service sends no mails
-	Slack      slack.Client     // sends test messages
-	Base       string           // the service's address, without a slash at the end
+	Courier    *courier.Courier                         // tells the breakers' states; it sends nothing here
+	Client     *outbound.Client                         // says which addresses may be called; it calls none here
+	Mail       mail.Sender                              // sends test mails; nil: the service sends no mails
+	Slack      slack.Client                             // sends test messages
+	SlackApp   func(context.Context) (slack.App, error) // the operator's; nil: none
+	Base       string                                   // the service's address, without a slash at the end
+	Logger     *slog.Logger
 	Now        func() time.Time
 
 	SendsFrom    []netip.Prefix // where deliveries and syncs come from; nil: not fixed
 	NoExecutives bool           // the Executive Runtime is left out
+
+	installs *web.SourceLimit // set by Register
 }
+
+// MaxInstalls limits the ends of installations of the Slack app that one network brings in a minute.
+const MaxInstalls = 60
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{
 		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Checker: policycheck.New(), Now: s.Now,
 		Connectors: s.Connectors, Client: s.Client, NoExecutives: s.NoExecutives, SendsFrom: s.SendsFrom,
-		Mail: s.Mail, Slack: s.Slack(), Base: s.Base,
+		Mail: s.Mail, Slack: s.Slack(), SlackApp: s.SlackApp, Base: s.Base, Logger: s.Logger,
 	})
 }
 
@@ -60,6 +69,10 @@ func Register(api huma.API, d Deps) {
 	d.registerUsers(api)
 	d.registerNotices(api)
 	d.registerChannels(api)
+	d.installs = web.NewSourceLimit("slack-installation", MaxInstalls, d.Now)
+	d.registerSlackInstall(api)
+	d.registerSlackPress(api)
+	d.registerSlackLink(api)
 	d.registerClients(api)
 	d.registerGrants(api)
 	registerAudit(api)

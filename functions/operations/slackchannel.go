@@ -12,16 +12,28 @@ import (
 
 // SlackChannel shows the company's Slack channel.
 type SlackChannel struct {
-	Kinds     []notice.Kind `json:"kinds" nullable:"false" enum:"approval,alert" doc:"the kinds of notices that go to it"`
-	FailedAt  *time.Time    `json:"failedAt,omitempty" doc:"when Slack refused a message for good; absent since it took one again. Meanwhile people who chose Slack alone get mails"`
-	Failure   string        `json:"failure,omitempty" doc:"what Slack said then" example:"Slack refused it: 404 no_service"`
-	UpdatedAt time.Time     `json:"updatedAt" doc:"when it was stored"`
-	UpdatedBy string        `json:"updatedBy" doc:"the user who stored it"`
+	Kinds     []notice.Kind  `json:"kinds" nullable:"false" enum:"approval,alert" doc:"the kinds of notices that go to it"`
+	Webhook   bool           `json:"webhook" doc:"whether an incoming webhook is stored"`
+	App       *SlackAppShown `json:"app,omitempty" doc:"the Slack app, once it is installed"`
+	Channel   string         `json:"channel,omitempty" doc:"the id of the channel to which the app posts" example:"C0123456789"`
+	FailedAt  *time.Time     `json:"failedAt,omitempty" doc:"when Slack refused a message for good; absent since it took one again. Meanwhile people who chose Slack alone get mails"`
+	Failure   string         `json:"failure,omitempty" doc:"what Slack said then" example:"Slack refused it: 404 no_service"`
+	UpdatedAt time.Time      `json:"updatedAt" doc:"when it was stored"`
+	UpdatedBy string         `json:"updatedBy" doc:"the user who stored it"`
+}
+
+// SlackAppShown tells where the Slack app is installed.
+type SlackAppShown struct {
+	Team        string    `json:"team" doc:"the id of the workspace" example:"T0001"`
+	Workspace   string    `json:"workspace" doc:"the name of the workspace" example:"Acme"`
+	InstalledAt time.Time `json:"installedAt" doc:"when it was installed"`
+	InstalledBy string    `json:"installedBy" doc:"the user who installed it"`
 }
 
 // SlackChannelRequest holds what goes to the company's Slack channel, and how.
 type SlackChannelRequest struct {
-	WebhookURL string        `json:"webhookUrl,omitempty" maxLength:"2048" format:"password" doc:"the address of an incoming webhook; write-only. Without it, the stored one stays" example:"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"`
+	WebhookURL string        `json:"webhookUrl,omitempty" maxLength:"2048" format:"password" doc:"the address of an incoming webhook; write-only. Without it, the stored one stays. It posts until a channel is chosen for the app" example:"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"`
+	Channel    string        `json:"channel,omitempty" pattern:"^[CG][A-Z0-9]{2,20}$" patternDescription:"the id of a channel, as C0123456789" doc:"the id of the channel to which the installed app posts; the app must be invited to it. It replaces the webhook" example:"C0123456789"`
 	Kinds      []notice.Kind `json:"kinds,omitempty" enum:"approval,alert" uniqueItems:"true" doc:"the kinds of notices that go to it; without it, all"`
 }
 
@@ -31,12 +43,17 @@ type slackChannelOutput struct {
 }
 
 func showSlack(s notice.SlackSettings) SlackChannel {
-	out := SlackChannel{Kinds: s.Kinds, Failure: s.Failure, UpdatedAt: s.UpdatedAt, UpdatedBy: s.UpdatedBy}
+	out := SlackChannel{Kinds: s.Kinds, Webhook: len(s.Webhook) > 0, Channel: s.Channel, Failure: s.Failure, UpdatedAt: s.UpdatedAt, UpdatedBy: s.UpdatedBy}
 	if !s.FailedAt.IsZero() {
 		out.FailedAt = &s.FailedAt
 	}
+	if a := s.App; a != nil {
+		out.App = &SlackAppShown{a.Team, a.TeamName, a.InstalledAt, a.InstalledBy}
+	}
 	return out
 }
+
+func allKinds() []notice.Kind { return []notice.Kind{notice.Approval, notice.Alert} }
 
 func (d Deps) getSlackChannel(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[SlackChannel], error) {
 	var s notice.SlackSettings
@@ -61,21 +78,42 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 	}
 	s.Kinds = in.Body.Kinds
 	if s.Kinds == nil {
-		s.Kinds = []notice.Kind{notice.Approval, notice.Alert}
+		s.Kinds = allKinds()
 	}
-	if in.Body.WebhookURL == "" && version == 0 {
-		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/webhookUrl", Detail: "is needed, because the company has no Slack channel yet"}})
-	}
-	if in.Body.WebhookURL != "" {
-		if detail := d.Slack.CheckWebhook(in.Body.WebhookURL); detail != "" {
-			return nil, fault.Refuse([]fault.FieldError{{Pointer: "/webhookUrl", Detail: detail}})
-		}
-		if s.Webhook, err = d.Vault.Seal(ctx, c.ID(), notice.SlackLabel, []byte(in.Body.WebhookURL)); err != nil {
-			return nil, err
-		}
-		s.FailedAt, s.Failure = time.Time{}, ""
+	if err := d.direct(ctx, c, in.Body, &s); err != nil {
+		return nil, err
 	}
 	s.UpdatedAt, s.UpdatedBy = d.Now().UTC().Truncate(time.Millisecond), web.CallerOf(ctx).UserID
 	tag, err := saveChannel(ctx, in.IfMatch, notice.Slack, version, s)
 	return &slackChannelOutput{tag, showSlack(s)}, err
+}
+
+// direct sets where messages go: by the webhook or by the app.
+func (d Deps) direct(ctx context.Context, c store.Company, in SlackChannelRequest, s *notice.SlackSettings) (err error) {
+	switch {
+	case in.WebhookURL != "" && in.Channel != "":
+		return refuse("/channel", "must not stand next to webhookUrl; the app or the webhook posts")
+	case in.Channel != "" && s.App == nil:
+		return refuse("/channel", "needs the Slack app; install it first")
+	case in.WebhookURL == "" && in.Channel == "" && !s.Posts() && s.App == nil:
+		return refuse("/webhookUrl", "is needed, because the company has no Slack channel yet")
+	case in.Channel != "":
+		s.Webhook, s.Channel = nil, in.Channel
+	case in.WebhookURL != "":
+		if detail := d.Slack.CheckWebhook(in.WebhookURL); detail != "" {
+			return refuse("/webhookUrl", detail)
+		}
+		if s.Webhook, err = d.Vault.Seal(ctx, c.ID(), notice.SlackLabel, []byte(in.WebhookURL)); err != nil {
+			return err
+		}
+		s.Channel = ""
+	default:
+		return nil
+	}
+	s.FailedAt, s.Failure = time.Time{}, ""
+	return nil
+}
+
+func refuse(pointer, detail string) error {
+	return fault.Refuse([]fault.FieldError{{Pointer: pointer, Detail: detail}})
 }

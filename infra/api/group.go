@@ -67,6 +67,10 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	if n.mails {
 		f.Mails(p.Functions)
 	}
+	if secret := p.Functions.SlackSecret; g.Name == "operations" && secret != "" {
+		f.Set("ORGOPS_SLACK_SECRET", secret)
+		f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, secret)
+	}
 	if p.PlanLimits {
 		f.Set("ORGOPS_PLAN_LIMITS", "true")
 	}

@@ -26,6 +26,7 @@ type Settings struct {
 	QueueCalls    float64            // concurrent calls that each queue makes of its worker at most
 	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
 	Egress        *egress.Egress     // nil: functions send from any of AWS's addresses
+	SlackSecret   string             // ARN of the operator's secret with the Slack app; "": none
 	MailFrom      string             // the address that mails come from, of an identity that SES has verified; "": the service sends no mails
 }
 

@@ -36,6 +36,7 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/slack"
 )
 
 // Process holds a service that is ready to run.
@@ -96,6 +97,9 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
 	p.Engine, p.NoExecutives, p.SendsFrom = policyengine.New(time.Now), c.NoExecutives, c.Egress
 	p.SlackURL = c.SlackURL
+	p.SlackApp = func(context.Context) (slack.App, error) {
+		return slack.App{ClientID: c.SlackApp[0], ClientSecret: c.SlackApp[1], SigningSecret: c.SlackApp[2]}, nil
+	}
 	services := boot.New(p)
 	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, Bodies: edge.NewBudget(edge.MaxBodies)})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)

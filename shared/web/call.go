@@ -28,10 +28,16 @@ type Answer struct {
 // records it as it does with a request over HTTP. Only the token is not sent again, and the company's plan counts the outer
 // request. target is a path below the company's, with a query.
 func Call(ctx context.Context, method, target string, header http.Header, body []byte) (Answer, error) {
+	return CallAs(ctx, requestOf(ctx).claims, method, target, header, body)
+}
+
+// CallAs makes such a request as a caller whom the operation has authenticated by other means than a token. The claims are those that a
+// token of the caller would have now.
+func CallAs(ctx context.Context, claims token.Claims, method, target string, header http.Header, body []byte) (Answer, error) {
 	outer := requestOf(ctx)
-	ctx = context.WithValue(context.WithValue(ctx, callKey{}, outer.claims), givenIDKey{}, id.New())
+	ctx = context.WithValue(context.WithValue(ctx, callKey{}, claims), givenIDKey{}, id.New())
 	ctx = context.WithValue(ctx, chi.RouteCtxKey, nil) // otherwise the router continues the outer request's route
-	r, err := http.NewRequestWithContext(ctx, method, "/companies/"+outer.claims.Company+target, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, "/companies/"+claims.Company+target, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
 	}

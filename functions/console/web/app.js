@@ -57,6 +57,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'account': return html`<${Later} part="Account" />`;
     case 'invitation': return html`<${Later} part="Join" />`;
     case 'authorize': return html`<${Later} part="Authorize" />`;
+    case 'slack': return html`<${Later} part="SlackLink" code=${second} />`;
     case 'syncs': return html`<${Later} part="Syncs" run=${second} />`;
     default: return html`<${Head} title="No such page" /><${Empty} title="The address leads nowhere"><a href="#/">Go to the first page</a><//>`;
   }

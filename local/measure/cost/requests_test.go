@@ -163,7 +163,7 @@ func (w *world) ensureSecond() {
 
 func (w *world) ensureChannels() {
 	w.call(ask{method: http.MethodPut, path: "/operations/channels/mail", body: `{"name":"Acme"}`})
-	w.call(ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"https://hooks.slack.com/services/T/B/x"}`})
+	w.call(ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"` + w.slack.WebhookURL() + `"}`})
 }
 
 // tickets is a mapping of a company.
@@ -304,6 +304,7 @@ func requests() map[string]func(*world) ask {
 		},
 	}
 	maps.Copy(all, integrationRequests())
+	maps.Copy(all, slackRequests())
 	maps.Copy(all, reliabilityRequests())
 	maps.Copy(all, inboundRequests())
 	maps.Copy(all, policyRequests())
@@ -383,8 +384,8 @@ func policyRequests() map[string]func(*world) ask {
 		"get-mail-channel":    after((*world).ensureChannels, get("/operations/channels/mail")),
 		"get-slack-channel":   after((*world).ensureChannels, get("/operations/channels/slack")),
 		"delete-mail-channel": after((*world).ensureChannels, func(*world) ask { return ask{method: http.MethodDelete, path: "/operations/channels/mail"} }),
-		"put-slack-channel": func(*world) ask {
-			return ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"https://hooks.slack.com/services/T/B/x"}`}
+		"put-slack-channel": func(w *world) ask {
+			return ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"` + w.slack.WebhookURL() + `"}`}
 		},
 		"delete-slack-channel": after((*world).ensureChannels, func(*world) ask { return ask{method: http.MethodDelete, path: "/operations/channels/slack"} }),
 		"test-channel":         func(*world) ask { return ask{method: http.MethodPost, path: "/operations/channels/mail/test"} },

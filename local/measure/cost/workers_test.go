@@ -85,6 +85,7 @@ func workers() map[string]func(*world) func() {
 		"notifier: a mail":                   (*world).mails,
 		"notifier: a mail with a reset":      (*world).resets,
 		"notifier: a brief":                  (*world).mailsBrief,
+		"notifier: a message to Slack":       (*world).posts,
 
 		"ticker: a minute without anything due":       func(w *world) func() { return w.ticks(0) },
 		"ticker: a minute with the canary":            func(w *world) func() { return w.canaries(time.Minute) },

@@ -40,6 +40,7 @@ import (
 	"orgops/shared/testkit/logtest"
 	"orgops/shared/testkit/metrictest"
 	"orgops/shared/testkit/oauthtest"
+	"orgops/shared/testkit/slacktest"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
@@ -77,6 +78,7 @@ type world struct {
 	urls     map[string]string // of the queues
 	keys     token.KeySet
 	receiver *httptest.Server
+	slack    *slacktest.Slack
 	feed     *httptest.Server
 	provider *oauthtest.Server // gives access
 
@@ -119,6 +121,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.receiver = httptest.NewServer(http.HandlerFunc(w.receive))
 	t.Cleanup(w.receiver.Close)
+	w.slack = slacktest.New(t)
 	w.feed = httptest.NewServer(http.HandlerFunc(w.entries))
 	t.Cleanup(w.feed.Close)
 	made, err := company.Provision(t.Context(), w.table(mainTable), password.New(), company.New{Name: "Acme", Email: email, Password: pass}, w.clock.Now())
@@ -175,7 +178,7 @@ func (w *world) fresh() *boot.Services {
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	signs := token.NewSigner(w.tokens(), w.keys)
 	s := boot.New(boot.Parts{Base: "https://orgops.test",
-		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"), Notices: w.queue("notices"), Mail: taker{},
+		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"), Notices: w.queue("notices"), Mail: taker{}, SlackURL: w.slack.URL, SlackApp: slackApp,
 		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
 		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
 		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Metrics: w.metrics, Now: w.clock.Now,

@@ -65,7 +65,7 @@ func TestGuard(t *testing.T) {
 	a, b := s.tenant("Guard-A"), s.tenant("Guard-B")
 	public := []string{
 		"login", "accept-invitation", "ask-reset", "reset-password", "answer-challenge", "ask-unsubscribe", "unsubscribe", "receive-webhook", "get-liveness", "get-keys", "get-problem-type",
-		"issue-token", "revoke-token", "authorize", "get-oauth-authorization-server", "get-openid-configuration", "get-mcp-resource", "start-sign-in", "finish-connection", "finish-oidc-sign-in", "get-saml-metadata", "finish-saml-sign-in",
+		"issue-token", "revoke-token", "authorize", "get-oauth-authorization-server", "get-openid-configuration", "get-mcp-resource", "start-sign-in", "finish-connection", "finish-slack", "receive-slack-press", "finish-oidc-sign-in", "get-saml-metadata", "finish-saml-sign-in",
 	}
 	own := newForger(s, a)
 	forged := own.forgeries()

@@ -30,6 +30,8 @@ S POST   /auth/login                                     -                     2
   GET    /auth/sso/{companyId}/start                     -                     302
   GET    /auth/connect/callback                          -                     302
   GET    /auth/sso/callback                              -                     302
+  GET    /auth/slack/callback                            -                     302
+  POST   /slack/interactions/{id}                        -                     200
   GET    /auth/saml/{companyId}/metadata                 -                     200
   POST   /auth/saml/{companyId}/acs                      -                     302
   POST   /auth/token                                     -                     200
@@ -105,6 +107,7 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   PUT    ./operations/channels/slack                     operations:write      200
   DELETE ./operations/channels/slack                     operations:write      204
   POST   ./operations/channels/{channel}/test            operations:write      200
+  POST   ./operations/channels/slack/connect             operations:write      200
   GET    ./operations/decisions                          operations:read       200
   GET    ./operations/dead-letters                       operations:read       200
   POST   ./operations/dead-letters/replay                operations:write      202

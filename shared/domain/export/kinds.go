@@ -32,6 +32,8 @@ func Kinds() []Kind {
 		{"person", "holds the password of a person, who may belong to other companies too"},
 		{"reset", secret},
 		{"revocation", secret},
+		{"slack-code", secret},
+		{"slack-link", "leads from a person's user of Slack, for one installation of the service"},
 		{"sso-secret", secret},
 
 		{"advice", technical},
@@ -63,6 +65,9 @@ func Kinds() []Kind {
 		{"selected", technical},
 		{"sending", technical},
 		{"spread", "tells where items lie, which each store decides for itself"},
+		{"slack-copies", technical},
+		{"slack-install", technical},
+		{"slack-press", technical},
 		{"sso-assertion", technical},
 		{"sso-code", technical},
 		{"sso-try", technical},

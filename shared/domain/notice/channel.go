@@ -47,7 +47,9 @@ func (s MailSettings) Sender(company string) string {
 // SlackSettings say what goes to the company's Slack channel, and how.
 type SlackSettings struct {
 	Kinds     []Kind    `json:"kinds"`
-	Webhook   []byte    `json:"webhook"` // the address of the incoming webhook, sealed under SlackLabel
+	Webhook   []byte    `json:"webhook,omitempty"` // the address of the incoming webhook, sealed under SlackLabel
+	App       *SlackApp `json:"app,omitempty"`
+	Channel   string    `json:"channel,omitempty"` // the id of the channel to which the app posts; "": the webhook posts
 	UpdatedAt time.Time `json:"updatedAt"`
 	UpdatedBy string    `json:"updatedBy"`
 	FailedAt  time.Time `json:"failedAt,omitzero"` // when Slack last refused a message for good; zero: the last one was taken
@@ -55,7 +57,13 @@ type SlackSettings struct {
 }
 
 // Takes reports whether a notice of a kind goes to the channel.
-func (s SlackSettings) Takes(k Kind) bool { return slices.Contains(s.Kinds, k) }
+func (s SlackSettings) Takes(k Kind) bool { return s.Posts() && slices.Contains(s.Kinds, k) }
+
+// Posts reports whether there is a channel to post to.
+func (s SlackSettings) Posts() bool { return len(s.Webhook) > 0 || s.ByApp() }
+
+// ByApp reports whether the app posts, and not a webhook.
+func (s SlackSettings) ByApp() bool { return s.App != nil && s.Channel != "" }
 
 // LoadChannel reads the settings of a channel into one of the types above. The version is 0 if the company has none.
 func LoadChannel(ctx context.Context, c store.Company, ch Channel, into any) (version int64, err error) {

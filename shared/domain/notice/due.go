@@ -10,13 +10,14 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Job asks the notifier for work. It has exactly one of Notice, Matter, Approval and Provider.
+// Job asks the notifier for work. It has exactly one of Notice, Matter, Approval, Ended and Provider.
 type Job struct {
 	Company  string    `json:"company"`
 	Notice   string    `json:"notice,omitempty"`   // the id of a notice to send
 	Matter   *Matter   `json:"matter,omitempty"`   // a matter to tell
 	Approval string    `json:"approval,omitempty"` // the id of an approval to remind of, if it still waits
 	Step     int       `json:"step,omitempty"`     // of the reminder: 1 or 2
+	Ended    string    `json:"ended,omitempty"`    // the id of an approval that has ended, for the messages that ask for it
 	Provider string    `json:"provider,omitempty"` // an integration of which something expires, unless that was renewed
 	Expires  time.Time `json:"expires,omitzero"`   // when
 }
@@ -52,16 +53,20 @@ func Due(c store.Change) ([]queue.Message, error) {
 	return nil, nil
 }
 
-// ofApproval returns the messages about an approval that is new, or has expired.
+// ofApproval returns the messages about an approval that is new, or has ended.
 func ofApproval(c store.Change, a approval.Approval) ([]queue.Message, error) {
+	pending := a.State == approval.Pending
 	switch {
-	case c.Old == nil && a.State == approval.Pending:
+	case c.Old == nil && pending:
 		return asked(c.Company, a)
-	case c.Old != nil && a.State == approval.Expired:
-		m := Expired(a)
-		return messages(time.Time{}, Job{Company: c.Company, Matter: &m})
+	case c.Old == nil || pending:
+		return nil, nil
 	}
-	return nil, nil
+	jobs := []Job{{Company: c.Company, Ended: a.ID}}
+	if a.State == approval.Expired {
+		jobs = append(jobs, Job{Company: c.Company, Matter: new(Expired(a))})
+	}
+	return messages(time.Time{}, jobs...)
 }
 
 // asked returns the messages about a new approval: the request, and the reminders, in case it waits long.

@@ -135,6 +135,9 @@ func due(t *testing.T, c store.Change) (all []string) {
 		if j.Matter != nil {
 			what = j.Matter.Name
 		}
+		if j.Ended != "" {
+			what = "ended " + j.Ended
+		}
 		when := "now"
 		if !m.Due.IsZero() {
 			when = m.Due.UTC().Format(time.RFC3339)
@@ -164,8 +167,8 @@ func TestDue(t *testing.T) {
 		want []string
 	}{
 		{"an approval", change(t, approval.Entity, nil, pending), []string{"approval-requested now", "a1 2026-03-02T18:00:00Z", "a1 2026-03-03T06:00:00Z"}},
-		{"an approval that expired", change(t, approval.Entity, pending, pending.End(approval.Expired, approval.Answer{})), []string{"approval-expired now"}},
-		{"a decided approval", change(t, approval.Entity, pending, pending.End(approval.Approved, approval.Answer{})), nil},
+		{"an approval that expired", change(t, approval.Entity, pending, pending.End(approval.Expired, approval.Answer{})), []string{"ended a1 now", "approval-expired now"}},
+		{"a decided approval", change(t, approval.Entity, pending, pending.End(approval.Approved, approval.Answer{})), []string{"ended a1 now"}},
 		{"a notice", change(t, notice.Entity, nil, notice.Stored{Notice: notice.Notice{ID: "n1", State: notice.Waiting, DueAt: asked}}), []string{"n1 2026-03-02T12:00:00Z"}},
 		{"an endpoint that fails", change(t, integration.Entity, works, disabled(integration.DisabledFailing)), []string{"endpoint-disabled now"}},
 		{"an endpoint that a user disables", change(t, integration.Entity, works, disabled(integration.DisabledManually)), nil},

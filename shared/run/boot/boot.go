@@ -36,11 +36,12 @@ const (
 // Parts holds what a process has opened. A process leaves out the parts that its functions do not use.
 type Parts struct {
 	Store        store.Store
-	Retries      queue.Queue // deliveries that are due later, and recoveries
-	Syncs        queue.Queue // sync runs
-	Notices      queue.Queue // what people are told
-	Mail         mail.Sender // nil: the service sends no mails
-	SlackURL     string      // where Slack is, for tests; "": slack.Home
+	Retries      queue.Queue                              // deliveries that are due later, and recoveries
+	Syncs        queue.Queue                              // sync runs
+	Notices      queue.Queue                              // what people are told
+	Mail         mail.Sender                              // nil: the service sends no mails
+	SlackURL     string                                   // where Slack is, for tests; "": slack.Home
+	SlackApp     func(context.Context) (slack.App, error) // the operator's registration; nil: none
 	Vault        integration.Vault
 	DataKeys     DataKeys                 // destroys companies' data keys
 	Keys         token.Keys               // signs access tokens

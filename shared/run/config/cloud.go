@@ -23,6 +23,7 @@ type Cloud struct {
 	Stack         string            // ORGOPS_STACK: name of the deployment in its metrics; default Orgops
 	UsagePlans    map[string]string // ORGOPS_USAGE_PLANS: ids of the gateway's usage plans by plan, as free=a1b2c3,pro=d4e5f6
 	Applications  string            // ORGOPS_APPLICATIONS: ARN of the secret with the operator's applications; default none
+	SlackSecret   string            // ORGOPS_SLACK_SECRET: ARN of the secret with the Slack app, JSON with clientId, clientSecret and signingSecret; "": none
 	PlanLimits    bool              // ORGOPS_PLAN_LIMITS: true counts the requests of companies whose plan has no usage key
 }
 
@@ -58,7 +59,7 @@ func ReadCloud(getenv func(string) string) (Cloud, error) {
 	c := Cloud{
 		Table: value("ORGOPS_TABLE"), KeysTable: value("ORGOPS_KEYS_TABLE"), WrappingKey: value("ORGOPS_WRAPPING_KEY"),
 		TokenKeys: value("ORGOPS_TOKEN_KEYS"), SigningKeys: value("ORGOPS_SIGNING_KEYS"), FairQueues: value("ORGOPS_FAIR_QUEUES") == "true",
-		PlanLimits: value("ORGOPS_PLAN_LIMITS") == "true", Applications: value("ORGOPS_APPLICATIONS"),
+		PlanLimits: value("ORGOPS_PLAN_LIMITS") == "true", Applications: value("ORGOPS_APPLICATIONS"), SlackSecret: value("ORGOPS_SLACK_SECRET"),
 		Retries:    QueueURLs{value("ORGOPS_RETRIES_QUEUE"), value("ORGOPS_RETRIES_DEAD_LETTERS")},
 		Syncs:      QueueURLs{value("ORGOPS_SYNCS_QUEUE"), value("ORGOPS_SYNCS_DEAD_LETTERS")},
 		Notices:    QueueURLs{value("ORGOPS_NOTICES_QUEUE"), value("ORGOPS_NOTICES_DEAD_LETTERS")},

@@ -38,6 +38,7 @@ type Config struct {
 	MailFrom      string         // ORGOPS_MAIL_FROM: the address that mails come from; default none
 	SlackURL      string         // ORGOPS_SLACK_URL: where Slack is; default https://slack.com
 	Applications  string         // ORGOPS_APPLICATIONS_FILE: the applications that the operator has registered with providers; default none
+	SlackApp      [3]string      // ORGOPS_SLACK_CLIENT_ID, _CLIENT_SECRET, _SIGNING_SECRET: of the operator's Slack app; default none
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
@@ -62,6 +63,9 @@ func Settings() []Setting {
 		{"ORGOPS_MAIL_FROM", "", "address that mails come from, such as Orgops <orgops@example.com>; needed with ORGOPS_SMTP_URL"},
 		{"ORGOPS_SLACK_URL", "https://slack.com", "where Slack is; another address is for tests, and then incoming webhooks are there too"},
 		{"ORGOPS_APPLICATIONS_FILE", "", "JSON file with the applications that you have registered with providers, so that users connect without pasted tokens; see the guide Connect providers"},
+		{"ORGOPS_SLACK_CLIENT_ID", "", "client id of the Slack app that companies install; needs the next two"},
+		{"ORGOPS_SLACK_CLIENT_SECRET", "", "client secret of the Slack app"},
+		{"ORGOPS_SLACK_SIGNING_SECRET", "", "signing secret of the Slack app, with which Slack signs the presses of buttons"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
@@ -103,6 +107,9 @@ func Read(getenv func(string) string) (Config, error) {
 	c := Config{
 		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), FormerIssuer: value("ORGOPS_FORMER_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
 		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"), SlackURL: strings.TrimSuffix(value("ORGOPS_SLACK_URL"), "/"), Applications: value("ORGOPS_APPLICATIONS_FILE"),
+	}
+	for n, name := range []string{"ORGOPS_SLACK_CLIENT_ID", "ORGOPS_SLACK_CLIENT_SECRET", "ORGOPS_SLACK_SIGNING_SECRET"} {
+		c.SlackApp[n] = value(name)
 	}
 	if c.Issuer == "" {
 		c.Issuer = issuerAt(c.Addr)

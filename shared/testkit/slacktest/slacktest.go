@@ -1,5 +1,6 @@
-// Package slacktest serves a Slack for tests, written from Slack's public documents: incoming webhooks
-// (docs.slack.dev/messaging/sending-messages-using-incoming-webhooks).
+// Package slacktest serves a Slack for tests, written from Slack's public documents: incoming webhooks, the installation of an app by
+// OAuth, messages of an app, and the presses of their buttons (docs.slack.dev: messaging/sending-messages-using-incoming-webhooks,
+// authentication/installing-with-oauth, reference/methods/chat.postMessage and chat.update, interactivity/handling-user-interaction).
 package slacktest
 
 import (
@@ -22,6 +23,9 @@ type Slack struct {
 
 	mu       sync.Mutex
 	posted   []slack.Message
+	messages []Message
+	whispers []string
+	arrives  func()
 	answers  []Answer
 	requests int
 }
@@ -40,6 +44,10 @@ func New(t testing.TB) *Slack {
 	s := &Slack{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+Webhook, s.webhook)
+	mux.HandleFunc("POST /api/oauth.v2.access", s.exchange)
+	mux.HandleFunc("POST /api/chat.postMessage", s.method)
+	mux.HandleFunc("POST /api/chat.update", s.method)
+	mux.HandleFunc("POST "+responses, s.whisper)
 	mux.HandleFunc("POST /services/", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no_service", http.StatusNotFound) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

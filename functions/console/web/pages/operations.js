@@ -11,6 +11,7 @@ import { Table } from '../ui/table.js';
 import { Confirm } from '../ui/dialog.js';
 import { Erasure, Export } from './company.js';
 import { Access } from './access.js';
+import { Channels } from './channels.js';
 import { Clients } from './clients.js';
 import { Executives } from './executives.js';
 import { Notices } from './notices.js';
@@ -20,6 +21,7 @@ import { Run } from './recover.js';
 import { SignOnSettings } from './signon.js';
 import { Users } from './users.js';
 
+export { SlackLink } from './channels.js';
 export { Clash } from './clash.js';
 export { Authorize } from './consent.js';
 export { Connect } from './connect.js';
@@ -111,12 +113,12 @@ function Usage() {
 const pages = [
   ['reliability', 'Reliability', Reliability, 'operations:read'], ['dead-letters', 'Dead letters', DeadLetters, 'operations:read'], ['approvals', 'Approvals', Approvals, 'operations:read'],
   ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['notices', 'Notices', Notices, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['clients', 'Clients', Clients, 'executives:write'], ['grants', 'Access', Access, 'operations:write'], ['second-factor', 'Second factor', SecondFactor, 'operations:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
-  ['export', 'Export', Export, 'operations:write'], ['erasure', 'Erasure', Erasure, 'operations:write'],
+  ['channels', 'Channels', Channels, 'operations:write'], ['export', 'Export', Export, 'operations:write'], ['erasure', 'Erasure', Erasure, 'operations:write'],
 ];
 
 export function Operations({ tab = pages[0][0], id }) {
   const all = pages.filter(([, , , scope]) => may(scope)), chosen = all.find(([id]) => id === tab) ?? all[0];
-  return html`<${Head} title="Operations" about="Who may do what, what was decided, and what failed for good.">${chosen && html`<${Curl} path=${['executives', 'notices'].includes(chosen[0]) ? chosen[0] : `operations/${chosen[0]}`} />`}<//>
+  return html`<${Head} title="Operations" about="Who may do what, what was decided, and what failed for good.">${chosen && html`<${Curl} path=${{ executives: 'executives', notices: 'notices', channels: 'operations/channels/slack' }[chosen[0]] ?? `operations/${chosen[0]}`} />`}<//>
     ${!chosen && html`<${Empty} title="Nothing to show">This session may see none of these pages.<//>`}
     ${chosen && html`<${Links} kind="tabs" label="Parts of Operations" of=${all.map(([id, name]) => [place(['operations', id]), name, id === chosen[0]])} />
       <${chosen[2]} key=${chosen[0]} id=${id} />`}`;

@@ -1,0 +1,383 @@
+package operations_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/operations"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/notice"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/slacktest"
+	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/slack"
+)
+
+// workspace is a desk whose company has installed the app at a fake Slack.
+type workspace struct {
+	*desk
+	fake   *slacktest.Slack
+	cookie string
+}
+
+// browse follows an address of the service in the browser that holds the cookie, and returns where it leads.
+func (w *workspace) browse(address, cookie string) (status int, location string) {
+	w.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, address, nil)
+	r.Header.Set("Cookie", cookie)
+	out := httptest.NewRecorder()
+	w.Server.ServeHTTP(out, r)
+	return out.Code, out.Header().Get("Location")
+}
+
+// begin begins an installation, and returns the state that goes to Slack.
+func (w *workspace) begin() (state string) {
+	w.t.Helper()
+	answer := w.Do("POST", path(w.Harness, "/channels/slack/connect"), w.A.Token, nil).Want(200)
+	var start operations.SlackStart
+	answer.JSON(&start)
+	w.cookie, _, _ = strings.Cut(answer.Header.Get("Set-Cookie"), ";")
+	at, err := url.Parse(start.URL)
+	errtest.Must(w.t, err)
+	return at.Query().Get("state")
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	w := &workspace{fake: slacktest.New(t)}
+	w.desk = newDesk(t, func(d *operations.Deps) {
+		d.Slack = slack.Client{Out: outbound.New(outbound.Options{AllowLoopback: true}), URL: w.fake.URL, Now: time.Now}
+		d.SlackApp = func(context.Context) (slack.App, error) { return slacktest.App(), nil }
+		d.Base, d.Logger = "https://orgops.test", slog.New(slog.DiscardHandler)
+	})
+	return w
+}
+
+func installed(t *testing.T) *workspace {
+	t.Helper()
+	w := newWorkspace(t)
+	_, location := w.browse("/auth/slack/callback?code="+slacktest.Code+"&state="+w.begin(), w.cookie)
+	if want := "https://orgops.test/console/index.html#/operations/channels?slack=installed"; location != want {
+		t.Fatalf("the installation ended at %s, want %s", location, want)
+	}
+	w.Do("PUT", path(w.Harness, "/channels/slack"), w.A.Token, object{"channel": slacktest.Channel}).Want(200)
+	w.govern(enforced("closing", closing))
+	return w
+}
+
+// send sends the press of a button, and returns the status of the answer.
+func (w *workspace) send(p slacktest.Press) int { return w.sendTo(p, "/slack/interactions/app") }
+
+func (w *workspace) sendTo(p slacktest.Press, address string) int {
+	out := httptest.NewRecorder()
+	w.Server.ServeHTTP(out, w.fake.Request(p, address))
+	return out.Code
+}
+
+func (w *workspace) press(who, action, approvalID string) slacktest.Press {
+	return slacktest.Pressed(who, action, slack.Value(w.A.ID, approvalID), w.clock.Now())
+}
+
+// whisper returns what the person who pressed last was told.
+func (w *workspace) whisper() string {
+	all := w.fake.Whispers()
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// code returns the code of the last whisper.
+func (w *workspace) code() string {
+	w.t.Helper()
+	_, rest, _ := strings.Cut(w.whisper(), "#/slack/")
+	code, _, found := strings.Cut(rest, "|")
+	if !found {
+		w.t.Fatalf("%q has no code", w.whisper())
+	}
+	return code
+}
+
+// link links a user of Slack to the user of a token.
+func (w *workspace) link(who, token, approvalID string) {
+	w.t.Helper()
+	w.send(w.press(who, slack.Approve, approvalID))
+	at := "/companies/" + w.A.ID + "/notices/slack"
+	var got operations.SlackUserLink
+	w.Do("POST", at, token, object{"code": w.code()}).Want(200).JSON(&got)
+	if diff := cmp.Diff(operations.SlackUserLink{Workspace: "Acme", UserID: who, Name: "<!channel>" + who}, got); diff != "" {
+		w.t.Fatalf("who would be linked differs (-want +got):\n%s", diff)
+	}
+	w.Do("POST", at, token, object{"code": w.code(), "confirm": true}).Want(200)
+	w.Do("POST", at, token, object{"code": w.code(), "confirm": true}).WantProblem(422, "invalid")
+	w.clock.Advance(time.Second)
+}
+
+// join adds a user of the company, who may decide on what is asked for later, and returns the token.
+func (w *workspace) join(role user.Role) (userID, token string) {
+	w.t.Helper()
+	u := user.User{ID: id.New(), Email: id.New() + "@acme.test", Role: role, State: user.Active, CreatedAt: w.clock.Now().Add(-time.Hour)}
+	errtest.Must(w.t, w.c.Commit(w.t.Context(), w.c.Create(user.Key(u.ID), user.Entity, u)))
+	return u.ID, w.UserToken(w.A.ID, u.ID, role)
+}
+
+func TestSlackPress(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	approvalID := w.ask(closed("1"))
+	if got := w.send(w.press("UADA", slack.Approve, approvalID)); got != 200 {
+		t.Fatalf("a press of a user who is not linked has the status %d, want 200", got)
+	}
+	w.wantState(approvalID, "pending")
+	w.link("UADA", w.A.Token, approvalID)
+	if got := w.send(w.press("UADA", slack.Approve, approvalID)); got != 200 {
+		t.Fatalf("a press has the status %d, want 200", got)
+	}
+	w.wantState(approvalID, "approved by user: permitted created")
+	w.clock.Advance(time.Second)
+	w.send(w.press("UADA", slack.Reject, approvalID))
+	w.wantState(approvalID, "approved by user: permitted created")
+	if got := w.whisper(); !strings.HasPrefix(got, "Approved, ") {
+		t.Errorf("a second press is told %q, want how it ended", got)
+	}
+	var log struct{ Items []struct{ Operation string } }
+	w.Do("GET", path(w.Harness, "/audit"), w.A.Token, nil).Want(200).JSON(&log)
+	if !slices.ContainsFunc(log.Items, func(r struct{ Operation string }) bool { return r.Operation == "approve-action" }) {
+		t.Errorf("the audit %+v lacks the decision", log.Items)
+	}
+}
+
+// A request that Slack has not signed now for this workspace has no effect.
+func TestSlackPress_Forged(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	approvalID := w.ask(closed("1"))
+	w.link("UADA", w.A.Token, approvalID)
+	whispers := len(w.fake.Whispers())
+	for name, edit := range map[string]func(p *slacktest.Press){
+		"another secret":       func(p *slacktest.Press) { p.Secret = "guess" },
+		"no secret":            func(p *slacktest.Press) { p.Secret = "" },
+		"old":                  func(p *slacktest.Press) { p.At = p.At.Add(-slack.Tolerance - time.Second) },
+		"of the future":        func(p *slacktest.Press) { p.At = p.At.Add(slack.Tolerance + time.Second) },
+		"another workspace":    func(p *slacktest.Press) { p.Team, p.UserTeam = "T0002", "T0002" },
+		"a stranger's account": func(p *slacktest.Press) { p.UserTeam = "T0002" },
+		"another app":          func(p *slacktest.Press) { p.App = "A0002" },
+		"another company":      func(p *slacktest.Press) { p.Value = slack.Value(w.B.ID, approvalID) },
+	} {
+		p := w.press("UADA", slack.Approve, approvalID)
+		edit(&p)
+		if got := w.send(p); !slices.Contains([]int{401, 403}, got) {
+			t.Errorf("%s: status = %d, want a refusal", name, got)
+		}
+	}
+	if got := w.sendTo(w.press("UADA", slack.Approve, approvalID), "/slack/interactions/"+w.B.ID); got != 403 {
+		t.Errorf("a press to another company's address has the status %d, want 403", got)
+	}
+	queried := w.press("UADA", slack.Approve, approvalID)
+	queried.Body = "x=1"
+	if got := w.sendTo(queried, "/slack/interactions/app?payload="+url.QueryEscape(`{"type":"block_actions"}`)); got != 422 {
+		t.Errorf("a payload in the query has the status %d, want 422", got)
+	}
+	w.wantState(approvalID, "pending")
+	if got := len(w.fake.Whispers()); got != whispers {
+		t.Errorf("strangers were told something: %v", w.fake.Whispers()[whispers:])
+	}
+}
+
+// A copy of a request has no effect, and nothing is told again.
+func TestSlackPress_Replayed(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	p := w.press("UADA", slack.Approve, w.ask(closed("1")))
+	for range 3 {
+		if got := w.send(p); got != 200 {
+			t.Errorf("status = %d, want 200", got)
+		}
+	}
+	if got := len(w.fake.Whispers()); got != 1 {
+		t.Errorf("the person was told %d times, want once", got)
+	}
+}
+
+// The same rules hold as in the API: the role, not the one who asked, in time, once.
+func TestSlackPress_Rules(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	first := w.ask(closed("1"))
+	_, member := w.join(user.Member)
+	operatorID, operator := w.join(user.Operator)
+	w.link("UMEMBER", member, first)
+	w.link("UADA", w.A.Token, first)
+	w.link("UOP", operator, first)
+	approvalID := w.ask(closed("2"))
+	w.send(w.press("UMEMBER", slack.Approve, approvalID))
+	w.wantState(approvalID, "pending")
+	if got := w.whisper(); !strings.Contains(got, "operations:write") {
+		t.Errorf("a member is told %q, want the scope that is missing", got)
+	}
+
+	own := approval.New(policy.Decision{
+		ID: id.New(), At: w.clock.Now(), Action: "goal.update", ActionDigest: "own", Principal: timeline.Reference{Type: "integration", ID: "github"},
+	}, json.RawMessage(`{}`), "Own", timeline.Reference{Type: user.Entity, ID: w.A.UserID})
+	errtest.Must(t, w.c.Commit(t.Context(), own.Request(w.c, 0)...))
+	w.send(w.press("UADA", slack.Approve, own.ID))
+	w.wantState(own.ID, "pending")
+
+	var both sync.WaitGroup
+	for _, who := range []string{"UADA", "UOP"} {
+		both.Go(func() { w.send(w.press(who, slack.Reject, approvalID)) })
+	}
+	both.Wait()
+	w.wantState(approvalID, "rejected by user:  ")
+
+	late := w.ask(closed("3"))
+	w.clock.Advance(25 * time.Hour)
+	w.send(w.press("UADA", slack.Approve, late))
+	w.wantState(late, "expired")
+	if got := w.whisper(); !strings.HasPrefix(got, "Expired") {
+		t.Errorf("a press after the end is told %q, want that it has expired", got)
+	}
+
+	gone := w.ask(closed("4"))
+	u := user.User{}
+	item, err := w.c.Get(t.Context(), user.Key(operatorID), &u)
+	errtest.Must(t, err)
+	u.State = user.Disabled
+	errtest.Must(t, w.c.Commit(t.Context(), w.c.Replace(item.Key, user.Entity, item.Version, u)))
+	w.send(w.press("UOP", slack.Approve, gone))
+	w.wantState(gone, "pending")
+
+	w.Do("DELETE", "/companies/"+w.A.ID+"/notices/slack", w.A.Token, nil).Want(204)
+	w.send(w.press("UADA", slack.Approve, gone))
+	w.wantState(gone, "pending")
+}
+
+// A code links once, in its company, in time.
+func TestSlackLink(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	w.send(w.press("UADA", slack.Approve, w.ask(closed("1"))))
+	code := w.code()
+	w.Do("POST", "/companies/"+w.B.ID+"/notices/slack", w.B.Token, object{"code": code, "confirm": true}).WantProblem(422, "invalid")
+	w.clock.Advance(notice.SlackCodeLifetime)
+	w.Do("POST", "/companies/"+w.A.ID+"/notices/slack", w.A.Token, object{"code": code, "confirm": true}).WantProblem(422, "invalid")
+}
+
+// An installation ends once, in the browser that began it, for a person who still may.
+func TestSlackInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	refused := "https://orgops.test/console/index.html#/operations/channels?slack=refused"
+	end := func(query, cookie string) string {
+		_, location := w.browse("/auth/slack/callback?"+query, cookie)
+		return location
+	}
+	good := "code=" + slacktest.Code + "&state="
+	if got := end(good+w.begin(), "__Host-orgops-slack=AAAAAAAAAAAAAAAAAAAAAAAAAA"); got != refused {
+		t.Errorf("another browser ended at %s, want a refusal", got)
+	}
+	if got := end("code=wrong&state="+w.begin(), w.cookie); got != refused {
+		t.Errorf("a wrong code ended at %s, want a refusal", got)
+	}
+	if got := end("error=access_denied&state="+w.begin(), w.cookie); got != refused {
+		t.Errorf("an installation that the person ended is at %s, want a refusal", got)
+	}
+	w.Do("GET", path(w.Harness, "/channels/slack"), w.A.Token, nil).WantProblem(404, "not-found")
+	state := w.begin()
+	end(good+state, w.cookie)
+	if got := end(good+state, w.cookie); got != refused {
+		t.Errorf("a second end is at %s, want a refusal", got)
+	}
+	answer := w.Do("GET", path(w.Harness, "/channels/slack"), w.A.Token, nil).Want(200)
+	var shown operations.SlackChannel
+	answer.JSON(&shown)
+	if shown.App == nil {
+		t.Fatalf("the channel shows no app: %s", answer.Body)
+	}
+	if got := shown.App.Workspace; got != "Acme" {
+		t.Errorf("workspace = %s, want Acme", got)
+	}
+	stored, err := w.c.Get(t.Context(), notice.ChannelKey(notice.Slack), nil)
+	errtest.Must(t, err)
+	for name, body := range map[string]json.RawMessage{"the answer": answer.Body, "the store": stored.Body} {
+		if strings.Contains(string(body), slacktest.Token) {
+			t.Errorf("%s shows the token: %s", name, body)
+		}
+	}
+	var sent operations.ChannelTest
+	w.Do("POST", path(w.Harness, "/channels/slack/test"), w.A.Token, nil).Want(200).JSON(&sent)
+	if want := "choose a channel for the app first"; sent.Reason != want {
+		t.Errorf("reason = %q, want %q", sent.Reason, want)
+	}
+	w.Do("PUT", path(w.Harness, "/channels/slack"), w.A.Token, object{"channel": "C0002"}).Want(200)
+	w.Do("POST", path(w.Harness, "/channels/slack/test"), w.A.Token, nil).Want(200).JSON(&sent)
+	if want := "Slack refused it: channel_not_found"; sent.Reason != want {
+		t.Errorf("reason = %q, want %q", sent.Reason, want)
+	}
+}
+
+// The manifest names the routes and the scope that the service has.
+func TestSlackApp_Manifest(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("slack-manifest.json")
+	errtest.Must(t, err)
+	var m struct {
+		OAuth struct {
+			Redirects []string `json:"redirect_urls"`
+			Scopes    struct{ Bot []string }
+		} `json:"oauth_config"`
+		Settings struct {
+			Interactivity struct {
+				URL string `json:"request_url"`
+			}
+			Rotates bool `json:"token_rotation_enabled"`
+		}
+	}
+	errtest.Must(t, json.Unmarshal(text, &m))
+	w := newWorkspace(t)
+	at, err := url.Parse(slack.Client{URL: slack.Home}.Authorize(slacktest.App(), "", ""))
+	errtest.Must(t, err)
+	if diff := cmp.Diff(strings.Split(at.Query().Get("scope"), ","), m.OAuth.Scopes.Bot); diff != "" {
+		t.Errorf("scopes differ (-asked for +manifest):\n%s", diff)
+	}
+	for method, address := range map[string]string{"GET": m.OAuth.Redirects[0], "POST": m.Settings.Interactivity.URL} {
+		to, err := url.Parse(address)
+		errtest.Must(t, err)
+		if got := w.Do(method, to.Path, "", nil).Status; got == 404 {
+			t.Errorf("%s %s of the manifest is not there", method, to.Path)
+		}
+	}
+	if m.Settings.Rotates {
+		t.Error("the manifest turns on the rotation of tokens, which the service does not do")
+	}
+}
+
+// Without an app of the operator there is no installation, and no press counts.
+func TestSlackApp_None(t *testing.T) {
+	t.Parallel()
+	h, fake, _ := post(t)
+	h.Do("POST", path(h, "/channels/slack/connect"), h.A.Token, nil).WantProblem(409, "conflict")
+	out := httptest.NewRecorder()
+	p := slacktest.Pressed("UADA", slack.Approve, slack.Value(h.A.ID, id.New()), noon())
+	p.Secret = ""
+	h.Server.ServeHTTP(out, fake.Request(p, "/slack/interactions/app"))
+	if out.Code != 401 {
+		t.Errorf("status = %d, want 401", out.Code)
+	}
+}

@@ -1,0 +1,84 @@
+package slack
+
+import (
+	"fmt"
+	"strings"
+
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/notice"
+)
+
+// Actions of the buttons.
+const (
+	Approve = "approve"
+	Reject  = "reject"
+)
+
+// Button is an element of a message that a person presses.
+type Button struct {
+	Type   string `json:"type"`
+	Text   *Text  `json:"text"`
+	Action string `json:"action_id"`
+	Value  string `json:"value"`
+	Style  string `json:"style"`
+}
+
+// maxPayload limits the exact action in a message, in characters.
+const maxPayload = 2500
+
+// Value returns what a button carries: the company and the approval. Slack signs it with each press.
+func Value(company, approvalID string) string { return company + "." + approvalID }
+
+// Split returns the company and the approval of a button's value.
+func Split(value string) (company, approvalID string) {
+	company, approvalID, _ = strings.Cut(value, ".")
+	return company, approvalID
+}
+
+// Ask completes the message of an approval that waits: the exact action, what follows from an answer, and a button for each.
+func Ask(m Message, company string, a approval.Approval) Message {
+	m.exact(a)
+	m.section("*Approve*: the action is carried out at once, if the policies still permit it.\n*Reject*: it is not, and for the rest of the 24 hours it is not asked for again.")
+	button := func(action, label, style string) Button {
+		return Button{"button", &Text{Type: "plain_text", Text: label}, action, Value(company, a.ID), style}
+	}
+	m.Blocks = append(m.Blocks, Block{Type: "actions", Elements: []any{button(Approve, "Approve", "primary"), button(Reject, "Reject", "danger")}})
+	return m
+}
+
+func (m *Message) exact(a approval.Approval) {
+	m.section("*The exact action*\n```" + Escape(string(a.Payload), maxPayload) + "```")
+}
+
+// Ended writes what stands in place of a message that asked for an approval. by names the person who ended it; "": none did.
+func Ended(a approval.Approval, by, base string) Message {
+	matter := notice.Asked(a, 0)
+	matter.Content.Paragraphs = nil
+	m, _ := Write(matter.Subject, "The approval has ended. Its message has no buttons any more.", matter.Content, base)
+	m.exact(a)
+	m.section("*" + Outcome(a, by) + "*")
+	return m
+}
+
+// Outcome says how an approval ended, by whom and when.
+func Outcome(a approval.Approval, by string) string {
+	if a.Answer == nil {
+		return "Expired: no one decided in time."
+	}
+	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", a.Answer.At.Unix(), a.Answer.At.UTC().Format("2006-01-02 15.04 UTC"))
+	who := ""
+	if by != "" {
+		who = " by " + Escape(by, maxHeader)
+	}
+	switch {
+	case a.State == approval.Expired:
+		return "Expired, " + at + ": no one decided in time."
+	case a.State == approval.Approved && a.Answer.Verdict != "permitted":
+		return "Approved" + who + ", " + at + ". The policies of then did not permit it, so it was not carried out."
+	case a.State == approval.Approved:
+		return "Approved" + who + ", " + at + "."
+	case a.State == approval.Withdrawn:
+		return "Withdrawn" + who + ", " + at + "."
+	}
+	return "Rejected" + who + ", " + at + "."
+}
