@@ -54,7 +54,7 @@ func slackRequests() map[string]func(*world) ask {
 		"connect-slack":     post("/operations/channels/slack/connect", ""),
 		"finish-slack":      func(w *world) ask { return w.installing() },
 		"link-slack-user":   func(w *world) ask { return post("/notices/slack", w.linking())(w) },
-		"unlink-slack-user": func(w *world) ask { return ask{method: http.MethodDelete, path: "/notices/slack"} },
+		"unlink-slack-user": func(*world) ask { return ask{method: http.MethodDelete, path: "/notices/slack"} },
 		"receive-slack-press": func(w *world) ask {
 			w.installed()
 			w.call(post("/notices/slack", w.linking())(w))
