@@ -26,7 +26,7 @@ func connected(t *testing.T, program string) {
 	text, err := json.Marshal(map[string]any{"github": app.Application()})
 	errtest.Must(t, err)
 	errtest.Must(t, os.WriteFile(file, text, 0o600))
-	tg := startProgram(t, program, "ORGOPS_DATA="+filepath.Join(t.TempDir(), "data"), "ORGOPS_APPLICATIONS_FILE="+file)
+	tg := startProgram(t, program, "ORGOPS_APPLICATIONS_FILE="+file)
 	const email, password = "ada@connected.example", "correct horse battery staple"
 	company, err := tg.createCompany(t.Context(), "Connected", email, password)
 	errtest.Must(t, err)

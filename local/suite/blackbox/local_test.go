@@ -22,7 +22,7 @@ const root = "../../.."
 // startLocal starts the program as a new user does, on an empty folder.
 func startLocal(t *testing.T) *target {
 	program := build(t)
-	started := startProgram(t, program, "ORGOPS_DATA="+filepath.Join(t.TempDir(), "data"))
+	started := startProgram(t, program)
 	started.checks = []check{{"a connected provider", func(t *testing.T, _ *world) { connected(t, program) }}}
 	return started
 }
@@ -40,7 +40,7 @@ func build(t *testing.T) string {
 // startProgram starts the program with settings, on a port that the program chooses. It ends with the test.
 func startProgram(t *testing.T, program string, settings ...string) *target {
 	t.Helper()
-	env := append(append(os.Environ(), "ORGOPS_ADDR=127.0.0.1:0", "ORGOPS_LOG=debug"), settings...)
+	env := append(append(os.Environ(), "ORGOPS_ADDR=127.0.0.1:0", "ORGOPS_LOG=debug", "ORGOPS_DATA="+filepath.Join(t.TempDir(), "data")), settings...)
 	log := &logtest.Log{}
 	cmd := exec.CommandContext(context.Background(), program)
 	cmd.Env, cmd.Stderr = env, log
