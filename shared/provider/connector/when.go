@@ -25,7 +25,15 @@ func (w *When) UnmarshalJSON(value []byte) error {
 // WhenOf reads a text or a number as Moment does. An empty text, null and an absent value are no times.
 func WhenOf(value json.RawMessage) When {
 	said := string(value)
-	if strings.HasPrefix(said, `"`) && json.Unmarshal(value, &said) != nil || said == "null" || strings.TrimSpace(said) == "" {
+	if strings.HasPrefix(said, `"`) && json.Unmarshal(value, &said) != nil || said == "null" {
+		return When{}
+	}
+	return WhenIn(said)
+}
+
+// WhenIn reads a text as WhenOf does.
+func WhenIn(said string) When {
+	if strings.TrimSpace(said) == "" {
 		return When{}
 	}
 	if at := Moment(said); at != nil {

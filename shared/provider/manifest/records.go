@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/text"
@@ -184,8 +183,7 @@ func explain(err error) string {
 	return strings.Join(said, "; ")
 }
 
-// item adds the item that a record shows to a page. A record without an id is left out, because nothing tells it from others. It
-// makes the page incomplete: the run cannot know which item it shows.
+// item adds the item that a record shows to a page.
 func (r *run) item(record json.RawMessage, name string, page *connector.FetchedPage) {
 	i := r.Item
 	at := func(path string) json.RawMessage {
@@ -194,27 +192,38 @@ func (r *run) item(record json.RawMessage, name string, page *connector.FetchedP
 		}
 		return find(record, path)
 	}
-	id, title, body := textOf(at(i.ID)), textOf(at(i.Title)), textOf(at(i.Body))
-	if id == "" {
-		page.Refuse(cmp.Or(title, name), "it has no text or number at "+r.words.ID)
+	i.Add(Fields{
+		ID: textOf(at(i.ID)), Title: textOf(at(i.Title)), Body: textOf(at(i.Body)), Link: textOf(at(i.Link)), Progress: textOf(at(i.Progress)),
+		UpdatedAt: connector.WhenOf(at(i.UpdatedAt)), DueAt: connector.WhenOf(at(i.DueAt)),
+	}, name, r.words, page)
+}
+
+// Fields holds what a record tells of an item.
+type Fields struct {
+	ID, Title, Body, Link, Progress string
+	UpdatedAt, DueAt                connector.When
+	Measure                         *goal.Measure // nil: the progress says how far the goal is
+}
+
+// Add adds the item of a record with a name to a page. A record without an id is left out, because nothing tells it from others. It
+// makes the page incomplete: the run cannot know which item it shows.
+func (i Item) Add(f Fields, name string, words Words, page *connector.FetchedPage) {
+	if f.ID == "" {
+		page.Refuse(cmp.Or(f.Title, name), "it has no text or number at "+words.ID)
 		return
 	}
-	title = cmp.Or(title, id)
-	moment := func(name, path string) *time.Time {
-		when := connector.WhenOf(at(path))
-		page.WarnOfTime(name, id, when)
-		return when.At
-	}
-	link, updated := textOf(at(i.Link)), moment(r.words.UpdatedAt, i.UpdatedAt)
+	title := cmp.Or(f.Title, f.ID)
+	page.WarnOfTime(words.UpdatedAt, f.ID, f.UpdatedAt)
 	if i.Target != ToGoal {
-		page.Memories = append(page.Memories, memory.Draft{ExternalID: id, Kind: i.Kind, Title: title, Body: body, URL: link, UpdatedAt: updated})
+		page.Memories = append(page.Memories, memory.Draft{ExternalID: f.ID, Kind: i.Kind, Title: title, Body: f.Body, URL: f.Link, UpdatedAt: f.UpdatedAt.At})
 		return
 	}
+	page.WarnOfTime(words.DueAt, f.ID, f.DueAt)
 	d := goal.Draft{
-		ExternalID: id, Title: text.Truncate(title, maxTitle), Target: text.Truncate(body, maxTarget), URL: link, State: goal.Open,
-		DueAt: moment(r.words.DueAt, i.DueAt), UpdatedAt: updated,
+		ExternalID: f.ID, Title: text.Truncate(title, maxTitle), Target: text.Truncate(f.Body, maxTarget), URL: f.Link, State: goal.Open,
+		DueAt: f.DueAt.At, UpdatedAt: f.UpdatedAt.At, Measure: f.Measure,
 	}
-	d.Progress = r.progressOf(textOf(at(i.Progress)), id, page)
+	d.Progress = words.progressOf(f.Progress, f.ID, page)
 	if d.Progress == 1 {
 		d.State = goal.Closed
 	}
@@ -222,13 +231,13 @@ func (r *run) item(record json.RawMessage, name string, page *connector.FetchedP
 }
 
 // progressOf reads a goal's progress: a number, or a text of one, perhaps in percent. It warns of any other text.
-func (r *run) progressOf(said, id string, page *connector.FetchedPage) float64 {
+func (w Words) progressOf(said, id string, page *connector.FetchedPage) float64 {
 	number, percent := strings.CutSuffix(said, "%")
 	progress, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	switch {
 	case err != nil && said != "" && len(page.Warnings) == 0:
 		page.Warnings = append(page.Warnings, fmt.Sprintf("%s of %s is %s, which is no number, so it counts as 0; send a number from 0 to 1",
-			r.words.Progress, strconv.Quote(text.Truncate(id, maxQuoted)), strconv.Quote(text.Truncate(said, maxQuoted))))
+			w.Progress, strconv.Quote(text.Truncate(id, maxQuoted)), strconv.Quote(text.Truncate(said, maxQuoted))))
 	case percent:
 		return progress / 100
 	}

@@ -88,6 +88,9 @@ func Explain(err error) string {
 	return clip(hideAddresses(err.Error()))
 }
 
+// Cause describes why a connection failed, as Explain does. It returns "" for an error whose text is not safe to show.
+func Cause(err error) string { return clip(known(err)) }
+
 // known describes an error by its type. It returns "" for an unknown type.
 func known(err error) string {
 	var address *AddressError

@@ -1,5 +1,5 @@
-// Package outbound sends every request that leaves the service: webhooks, certification probes and feeds. Its Client
-// applies one set of egress rules.
+// Package outbound sends every request that leaves the service: webhooks, certification probes and feeds. It also opens the
+// connections to databases. Its Client applies one set of egress rules.
 //
 // The resolved address must be public. The client checks the address when it dials the connection, so that no name can lead
 // to a private address, not even by DNS rebinding. The client follows no redirect, takes no proxy from the environment, and
@@ -54,6 +54,7 @@ func WithPermit(ctx context.Context, permit Permit) context.Context {
 type Client struct {
 	opts      Options
 	guard     *ssrf.Guardian
+	dialer    *net.Dialer
 	transport *http.Transport
 	send      http.RoundTripper
 }
@@ -78,9 +79,9 @@ func (c *Client) Through(send http.RoundTripper) *Client {
 // New makes a client with its own connections.
 func New(opts Options) *Client {
 	c := &Client{opts: opts, guard: newGuard(opts)}
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Control: c.control}
+	c.dialer = &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Control: c.control}
 	c.transport = &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            c.dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: opts.RootCAs, ClientSessionCache: tls.NewLRUClientSessionCache(256)},
 		TLSHandshakeTimeout:    handshakeTimeout,
 		ForceAttemptHTTP2:      true, // a custom dialer turns it off otherwise
@@ -102,13 +103,8 @@ func New(opts Options) *Client {
 // Do sends one request as http.RoundTripper does. It returns a redirect like any other answer. The caller closes the body.
 // The request's context bounds the whole exchange, including the reading of the body. Explain describes its errors.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
-	if err := checkOrigin(req.Context(), req.URL); err != nil {
+	if err := allowed(req.Context(), req.URL); err != nil {
 		return nil, err
-	}
-	if permit, ok := req.Context().Value(permitKey{}).(Permit); ok {
-		if err := permit(req.Context(), req.URL.Hostname()); err != nil {
-			return nil, err
-		}
 	}
 	resp, err := c.send.RoundTrip(sendable(req))
 	if err != nil {
