@@ -32,6 +32,8 @@ CLIENTS_PYTHON_STAMP := .tools/clients-python/requirements.txt
 VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) $(CLIENTS_PYTHON_STAMP)
 CLIENTS_GO := .tools/clients-go/oapi-codegen
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
+POSTGRES_STAMP := .tools/postgresql/pom.xml
+POSTGRES_PLATFORM := $(shell uname -sm | tr 'A-Z ' 'a-z-' | sed -e 's/x86_64/amd64/' -e 's/aarch64$$/arm64v8/' -e 's/arm64$$/arm64v8/')
 CLIENTS_JAVA_STAMPS := .tools/clients-java/generator/pom.xml .tools/clients-java/runtime/pom.xml
 ACCEPTANCE := local/suite/acceptance
 CLIENTS := local/suite/clients
@@ -136,7 +138,7 @@ lint: formatted $(GOLANGCI) $(VALE) $(ACTIONLINT) ## check with gofmt, golangci-
 	$(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(ACTIONLINT) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(MCP_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(ACTIONLINT) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(MCP_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) $(POSTGRES_STAMP) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -360,4 +362,12 @@ $(JAVA_STAMPS) $(CLIENTS_JAVA_STAMPS): | needs-java
 	rm -rf $(dir $@)
 	mkdir -p $(dir $@)
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(dir $@)
+	cp $< $@
+
+# The archive in the jar is unpacked by Python, because tar needs xz for it.
+$(POSTGRES_STAMP): shared/testkit/postgrestest/pom.xml | needs-java needs-python
+	rm -rf $(@D)
+	mkdir -p $(@D)
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -Dplatform=$(POSTGRES_PLATFORM) -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(@D)
+	cd $(@D) && $(PYTHON) -m zipfile -e *.jar . && $(PYTHON) -m tarfile -e postgres-*.txz . && rm -rf *.jar *.txz META-INF
 	cp $< $@

@@ -43,6 +43,7 @@ import (
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/manifest"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/postgresql"
 	"orgops/shared/provider/trial"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
@@ -124,6 +125,10 @@ func Limits() []Limit {
 		{"mapping", "a mapping with its tests as JSON", mapping.MaxSize, "bytes"},
 		{"selection-steps", "the work of a filter and a transformation for one event", mapping.MaxSteps, "steps"},
 		{"tables", "the tables of an integration's configuration as JSON", connector.MaxTables, "bytes"},
+		{"database-page", "the rows of a page of a sync of postgresql", postgresql.MaxRows, "rows"},
+		{"database-row", "a row of postgresql", postgresql.MaxMessage, "bytes"},
+		{"database-value", "the characters of a value of postgresql", postgresql.MaxText, "characters"},
+		span("database-query", "the time of a query of postgresql", postgresql.QueryTime),
 		{"manifest", "the manifest of a connector as JSON", manifest.MaxSize, "bytes"},
 		{"manifests", "the connectors that a company describes itself", integration.MaxManifests, "connectors"},
 		{"manifests-enterprise", "the connectors that a company on the plan enterprise describes itself", integration.MaxManifestsOfEnterprise, "connectors"},

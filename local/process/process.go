@@ -28,7 +28,7 @@ import (
 	"orgops/shared/base/version"
 	"orgops/shared/domain/parked"
 	"orgops/shared/identity/token"
-	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/catalog/fetching"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/config"
@@ -94,7 +94,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	p := b.parts
 	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks, RootCAs: c.RootCAs})
 	p.Base = strings.TrimSuffix(c.Issuer, "/")
-	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
+	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, fetching.All(p.Client, time.Now)
 	p.Engine, p.NoExecutives, p.SendsFrom = policyengine.New(time.Now), c.NoExecutives, c.Egress
 	p.SlackURL = c.SlackURL
 	p.SlackApp = func(context.Context) (slack.App, error) {

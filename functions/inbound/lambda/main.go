@@ -4,7 +4,7 @@ package main
 import (
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
-	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/catalog/fetching"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/policies"
@@ -13,5 +13,5 @@ import (
 )
 
 func main() {
-	group.Serve(group.All(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, secretsmanager.AddApplications, cloud.Connectors(catalog.All))
+	group.Serve(group.All(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, secretsmanager.AddApplications, cloud.Connectors(fetching.All))
 }

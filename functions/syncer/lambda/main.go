@@ -3,7 +3,7 @@ package main
 
 import (
 	"orgops/functions/syncer"
-	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/catalog/fetching"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
 	"orgops/shared/run/cloud/kms"
@@ -16,7 +16,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[work.Event, work.Answer], error) {
-		s := syncer.From(c.Services(dynamodb.Add, kms.Add, sqs.AddSyncs, policies.Add, secretsmanager.AddApplications, cloud.Connectors(catalog.All)))
+		s := syncer.From(c.Services(dynamodb.Add, kms.Add, sqs.AddSyncs, policies.Add, secretsmanager.AddApplications, cloud.Connectors(fetching.All)))
 		return work.Each(s.Worker(), c.Now), nil
 	})
 }

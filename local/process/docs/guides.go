@@ -12,6 +12,7 @@ import (
 	"orgops/local/process/guides"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/postgresql"
 	"orgops/shared/web"
 )
 
@@ -44,6 +45,7 @@ func allGuides() []guide {
 	return append(all,
 		guide{"listen", "local/command/relay/README.md", relay.Guide()},
 		guide{"mapping", "shared/provider/mapping/README.md", mapping.Guide()},
+		guide{"postgresql", "shared/provider/postgresql/README.md", postgresql.Guide()},
 		guide{"connector", "shared/provider/connector/README.md", connector.Guide()},
 	)
 }

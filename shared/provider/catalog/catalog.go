@@ -11,16 +11,24 @@ import (
 	"orgops/shared/provider/httplist"
 	"orgops/shared/provider/linear"
 	"orgops/shared/provider/manifest"
+	"orgops/shared/provider/postgresql"
 	"orgops/shared/provider/shelf"
 	"orgops/shared/provider/webfeed"
 	"orgops/shared/webhook/outbound"
 )
 
-// All returns every connector, and finds those that companies describe themselves. The connectors call their providers through client.
+// All returns every connector, and finds those that companies describe themselves. The connectors call their providers through client. They
+// do not fetch from databases: see package fetching.
 func All(client *outbound.Client, now func() time.Time) connector.Registry {
+	return With(client, now, nil)
+}
+
+// With returns what All does. PostgreSQL is read by open.
+func With(client *outbound.Client, now func() time.Time, open postgresql.Open) connector.Registry {
 	webhook := genericwebhook.New(client)
 	all := []connector.Connector{
-		webhook, github.New(client, now), httplist.New(client, now), linear.New(client, now), webfeed.New(client, now), shelf.New(webhook.Mapping()),
+		webhook, github.New(client, now), httplist.New(client, now), linear.New(client, now), postgresql.New(client, open), webfeed.New(client, now),
+		shelf.New(webhook.Mapping()),
 	}
 	return connector.New(append(all, shelf.All(client, now)...)...).With(manifest.NewOwn(client, now))
 }

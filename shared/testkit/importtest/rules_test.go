@@ -48,6 +48,10 @@ var homes = []home{
 	{[]string{"golang.org/x/crypto/x509roots/..."}, []string{"local"}, "only the image's program may lack the system's certificate authorities"},
 	{[]string{"github.com/santhosh-tekuri/jsonschema/..."}, []string{"shared/testkit/metrictest"},
 		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
+	{[]string{"github.com/jackc/..."}, []string{"shared/provider/postgresql/pgclient", "shared/testkit/postgrestest"}, "one client of PostgreSQL"},
+	{[]string{"orgops/shared/provider/postgresql/pgclient"}, []string{"shared/provider/catalog/fetching"}, "a program that fetches from no database links no protocol of one"},
+	{[]string{"orgops/shared/provider/catalog/fetching"}, []string{"functions/syncer/lambda", "functions/inbound/lambda", "local/process"},
+		"the programs that sync and certify"},
 	{[]string{"encoding/xml"}, []string{"shared/provider/webfeed", "shared/identity/samllogin", "shared/testkit/ssotest"}, "feeds are parsed by their connector, within limits; SAML is XML"},
 	{[]string{"golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds come in any charset"},
 	{[]string{"github.com/coreos/go-oidc/..."}, []string{"shared/identity/oidclogin"}, "one place decides whom an OpenID provider proves"},
@@ -126,10 +130,11 @@ var homes = []home{
 	{[]string{"os"}, []string{
 		"local/...", "infra/...", "shared/run/config", // the processes
 		"shared/storage/sqlitedb", "shared/base/keyfile", // files of the embedded backend
-		"shared/base/filetail",      // reads logs
-		"shared/run/cloud",          // the process in AWS
-		"shared/testkit/awstest",    // starts emulators of AWS
-		"shared/testkit/lambdatest", // starts functions
+		"shared/base/filetail",        // reads logs
+		"shared/run/cloud",            // the process in AWS
+		"shared/testkit/awstest",      // starts emulators of AWS
+		"shared/testkit/postgrestest", // starts a database server
+		"shared/testkit/lambdatest",   // starts functions
 	}, "files and the environment belong to the process and its drivers"},
 	{[]string{"log"}, nil, "logging is log/slog"},
 	{[]string{"unsafe", "C"}, nil, "nothing here needs it"},

@@ -1,5 +1,5 @@
 // Module schema makes the fields of a form from a connector's JSON Schema, and a body from what was typed. Schemas are flat:
-// one object whose properties are texts, numbers, switches, lists of texts, or texts by name; other objects are typed as JSON. The server validates.
+// one object whose properties are texts, numbers, switches, lists of texts, or texts by name; other objects, and lists of objects, are typed as JSON. The server validates.
 
 /** kindOf names the control for a property. */
 function kindOf(property) {
@@ -8,7 +8,7 @@ function kindOf(property) {
   if (property.enum || property.oneOf) return 'choice';
   if (type === 'boolean') return 'switch';
   if (type === 'integer' || type === 'number') return 'number';
-  if (type === 'array') return 'list';
+  if (type === 'array') return property.items?.type === 'object' ? 'json' : 'list';
   if (type === 'object') return property.properties || (property.additionalProperties?.type ?? 'string') !== 'string' ? 'json' : 'pairs';
   return property.maxLength > 500 && property.format !== 'uri' ? 'text' : 'line';
 }

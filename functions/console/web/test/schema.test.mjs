@@ -47,6 +47,13 @@ test('an object of objects is typed as JSON, and what is no JSON goes to the ser
   assert.deepEqual(bodyOf([tables], { tables: '{' }), { tables: '{' });
 });
 
+test('a list of objects is typed as JSON', () => {
+  const [streams] = fieldsOf({ properties: { streams: { type: 'array', items: { type: 'object' } } } });
+  const config = { streams: [{ name: 'customers' }] };
+  assert.equal(streams.kind, 'json');
+  assert.deepEqual(bodyOf([streams], typed([streams], config)), config);
+});
+
 test('empty fields are left out, and what is no number goes to the service as typed', () => {
   assert.deepEqual(bodyOf(fields, { ...typed(fields), rateLimit: 'many', events: ' , ' }), { rateLimit: 'many' });
 });

@@ -1,0 +1,128 @@
+package postgresql
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+)
+
+// Limits of one page. The server cuts each text and ends a statement; the client bounds what it reads from any server.
+const (
+	MaxRows   = 500
+	MaxText   = 64 << 10         // characters of a value
+	QueryTime = 10 * time.Second // of a statement; Begin sets it
+	maxPage   = 4 << 20          // bytes of rows, after which a page ends
+	timeout   = 15 * time.Second
+)
+
+// checkpoint says where the next page of a run begins.
+type checkpoint struct {
+	Stream int             `json:"stream,omitempty"`
+	After  *string         `json:"after,omitempty"` // key of the last row that was read; nil: the stream's first page
+	Trail  connector.Trail `json:"trail,omitzero"`
+}
+
+// writes asks whether the role may change a table. The system's own schemas do not count.
+const writes = `SELECT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)
+OR EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE'))`
+
+// tooMuch warns of a role that can do more than read.
+const tooMuch = "the role can write to the database. Every query runs in a read-only transaction, but give the integration a role that can only read"
+
+// Fetch implements connector.Source. A page has its own connection and transaction.
+func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
+	var at checkpoint
+	if len(f.Checkpoint) > 0 {
+		if err := json.Unmarshal(f.Checkpoint, &at); err != nil {
+			return connector.FetchedPage{}, fmt.Errorf("checkpoint of %s: %w", Kind, err)
+		}
+	}
+	config := read(f.Config)
+	if at.Stream < 0 || at.Stream >= len(config.Streams) {
+		return connector.FetchedPage{}, fault.New(fault.Conflict, "the streams were changed during the sync; request another sync")
+	}
+	if c.open == nil {
+		return connector.FetchedPage{}, errors.New("this program reads no databases")
+	}
+	stream := config.Streams[at.Stream]
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	database, err := c.open(ctx, c.server(config, f.Credentials[passwordField]))
+	if err != nil {
+		return connector.FetchedPage{}, explain(ctx, "", err)
+	}
+	defer database.Close()
+	var page connector.FetchedPage
+	if len(f.Checkpoint) == 0 {
+		if page.Warnings, err = warnings(ctx, database); err != nil {
+			return connector.FetchedPage{}, explain(ctx, "", err)
+		}
+	}
+	last, more, err := rows(ctx, database, stream, at.After, &page)
+	if err != nil {
+		return connector.FetchedPage{}, explain(ctx, stream.Name, err)
+	}
+	return page, at.turn(config, last, more, &page)
+}
+
+// warnings tells what a founder should know of the role.
+func warnings(ctx context.Context, database Session) (all []string, err error) {
+	err = database.Query(ctx, writes, nil, func(values [][]byte) bool {
+		if bytes.Equal(values[0], []byte("t")) {
+			all = []string{tooMuch}
+		}
+		return true
+	})
+	return all, err
+}
+
+// rows adds a page of rows. last is the key of the last row, and nil if that has none. more reports that rows may follow.
+func rows(ctx context.Context, database Session, s Stream, after *string, page *connector.FetchedPage) (last []byte, more bool, err error) {
+	var arguments [][]byte
+	if after != nil {
+		arguments = [][]byte{[]byte(*after)}
+	}
+	count, size := 0, 0
+	err = database.Query(ctx, s.page(after != nil), arguments, func(values [][]byte) bool {
+		count++
+		for _, value := range values {
+			size += len(value)
+		}
+		last = bytes.Clone(values[0])
+		s.add(values[1:], count, page)
+		return size < maxPage
+	})
+	return last, count == MaxRows || size >= maxPage, err
+}
+
+// turn says where the run continues: behind the last row, at the next stream, or nowhere.
+func (at checkpoint) turn(config Config, last []byte, more bool, page *connector.FetchedPage) (err error) {
+	next := checkpoint{Stream: at.Stream + 1, Trail: at.Trail}
+	if more {
+		key := string(last)
+		switch {
+		case last == nil:
+			return fault.Newf(fault.Unavailable, "more than %d rows of the stream %s have no id; leave them out in its query", MaxRows-1, config.Streams[at.Stream].Name)
+		case !utf8.Valid(last):
+			return fault.Newf(fault.Unavailable, "an id of the stream %s is not valid Unicode; convert it in its query", config.Streams[at.Stream].Name)
+		}
+		var repeated bool
+		next.Stream, next.After = at.Stream, &key
+		if next.Trail, repeated = at.Trail.Add(fmt.Sprintf("%d %s", at.Stream, key)); repeated {
+			return fault.Wrap(fault.Unavailable, "the server gives rows again that it has given before; check the order of the column "+config.Streams[at.Stream].IDColumn, connector.ErrEndless)
+		}
+	}
+	if next.Stream < len(config.Streams) {
+		page.Checkpoint, err = json.Marshal(next)
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+package postgresql
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"orgops/shared/domain/goal"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/manifest"
+)
+
+// quoted matches what a semicolon may stand in: texts, names and comments.
+var quoted = regexp.MustCompile(`(?s)'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/`)
+
+// several reports whether a query has more than one statement. The server refuses several too; this says so when the query is configured.
+func several(query string) bool { return strings.Contains(quoted.ReplaceAllString(query, ""), ";") }
+
+// columns lists the columns that a row is read from, in order. A stream without one of them reads null.
+func (s Stream) columns() []string {
+	return []string{
+		s.IDColumn, s.TitleColumn, s.BodyColumn, s.LinkColumn, s.UpdatedAtColumn, s.ProgressColumn, s.DueAtColumn, s.CurrentColumn, s.TargetColumn,
+	}
+}
+
+// page returns the statement that reads a page: the rows behind a key, or the first ones. Its first column is the key of the next page,
+// the text of the id in the form that its type reads. The server writes the other values as in JSON, so that numbers are exact and times
+// are those of RFC 3339, and cuts them, so that a row has a bound. Rows without an id come first, where a page shows them once.
+func (s Stream) page(behind bool) string {
+	var b strings.Builder
+	id := identifier(s.IDColumn)
+	fmt.Fprintf(&b, "SELECT %s::text", id)
+	for _, column := range s.columns() {
+		if column == "" {
+			b.WriteString(", NULL")
+		} else {
+			fmt.Fprintf(&b, ", left(to_json(%s) #>> '{}', %d)", identifier(column), MaxText)
+		}
+	}
+	fmt.Fprintf(&b, " FROM (%s\n) AS q", s.Query) // the query may end in a comment
+	if behind {
+		fmt.Fprintf(&b, " WHERE %s > $1 ORDER BY %s LIMIT %d", id, id, MaxRows)
+	} else {
+		fmt.Fprintf(&b, " ORDER BY %s NULLS FIRST LIMIT %d", id, MaxRows)
+	}
+	return b.String()
+}
+
+// identifier returns a column of the query as SQL writes its name.
+func identifier(column string) string {
+	return `q."` + strings.ReplaceAll(strings.ReplaceAll(column, "\x00", ""), `"`, `""`) + `"`
+}
+
+// add adds what a stream makes of the row with a number to a page. The values are those of the columns.
+func (s Stream) add(values [][]byte, number int, page *connector.FetchedPage) {
+	row := fmt.Sprintf("row %d of the page of %s", number, s.Name)
+	for n, value := range values {
+		if !utf8.Valid(value) {
+			page.Refuse(row, s.columns()[n]+" is not valid Unicode")
+			return
+		}
+	}
+	text := func(n int) string { return string(values[n]) }
+	f := manifest.Fields{
+		Title: text(1), Body: text(2), Link: text(3), UpdatedAt: connector.WhenIn(text(4)), Progress: text(5), DueAt: connector.WhenIn(text(6)),
+	}
+	if id := text(0); id != "" {
+		f.ID = s.Name + "/" + id
+	}
+	if s.CurrentColumn != "" {
+		f.Measure = &goal.Measure{Current: text(7), Target: text(8), Unit: s.Unit, Direction: goal.Direction(cmp.Or(s.Direction, string(goal.Up)))}
+	}
+	words := manifest.Words{ID: "idColumn", UpdatedAt: "updatedAtColumn", DueAt: "dueAtColumn", Progress: "progressColumn"}
+	manifest.Item{Target: s.Target, Kind: ItemKind}.Add(f, row, words, page)
+}
