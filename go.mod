@@ -37,6 +37,7 @@ require (
 	github.com/go-chi/chi/v5 v5.5.0 // routing: plain net/http, no reflection, the router that the proxy adapter knows
 	github.com/go-jose/go-jose/v4 v4.1.9 // assertions of clients: JWK, and JWTs of several algorithms, each pinned to its key; go-oidc uses it
 	github.com/go-json-experiment/json v1.27.2 // canonical JSON (RFC 8785) of an action's digest, and stored JSON in half of encoding/json's time; comes with cedar-go
+	github.com/go-webauthn/webauthn v0.18.2 // passkeys: parses CBOR and COSE keys and verifies as WebAuthn says, tested with the specification's vectors
 	github.com/golang-jwt/jwt/v5 v5.3.1 // tokens: required; the algorithm is fixed by the key
 	github.com/google/go-cmp v0.7.0 // tests: readable differences
 	github.com/google/uuid v1.6.0 // ids: UUIDv7
@@ -84,9 +85,13 @@ require (
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6 // indirect
 	github.com/fatih/color v1.19.0 // indirect
+	github.com/fxamacker/cbor/v2 v2.9.4 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
+	github.com/go-webauthn/x v0.3.1 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/gorilla/securecookie v1.1.2 // indirect
@@ -100,6 +105,7 @@ require (
 	github.com/muhlemmer/httpforwarded v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/philhofer/fwd v1.2.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
@@ -108,7 +114,9 @@ require (
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/tinylib/msgp v1.6.4 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

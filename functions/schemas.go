@@ -26,6 +26,7 @@ func enumerations() []enumeration {
 		{"DeliveryState", "delivered,scheduled,waiting,held,failed,dead", "The state of a delivery: dead if its last attempt failed, held until it is recovered, waiting while an earlier one of its line has not ended"},
 		{"RecoveryOnly", "dead,held,waiting", "Which deliveries a recovery sends: dead letters, those that were held because the company was suspended, or those that waited for the end of a pause"},
 		{"DisableReason", "manual,gone,failing,imported", "Who disabled an integration: a user (manual), the endpoint with a 410 (gone), the service after days of failures (failing), or an import, which brings no secrets (imported)"},
+		{"FactorKind", "totp,passkey", "A kind of second factor: an authenticator app (RFC 6238), or a passkey of a device or a security key (WebAuthn)"},
 		{"ExpiringTerm", "certification,credentials", "What of an integration is about to expire"},
 		{"EndpointState", "paused,disabled,active", "Whether an endpoint gets events"},
 		{"ExecutiveAction", "memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,timeline.note,goal.note,deliveries.recover", "Something that an executive may ask for"},

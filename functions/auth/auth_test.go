@@ -33,7 +33,7 @@ func harness(t *testing.T) (*webtest.Harness, *clocktest.Clock) {
 	t.Helper()
 	h := webtest.New(t)
 	c := clocktest.At(later().Add(15 * time.Second))
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Vault: h.Vault, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.Now})
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Vault: h.Vault, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Issuers: []string{issuer}, Now: c.Now})
 	return h, c
 }
 

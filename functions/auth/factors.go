@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/passkey"
 	"orgops/shared/identity/totp"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -29,11 +31,12 @@ func (d Deps) registerFactors(api huma.API) {
 	web.Register(api, own(http.MethodGet, all, "list-factors", "List one's own second factors",
 		"A second factor belongs to the person, and so to all companies of the person. A user who signs in through a company's identity provider has those of the provider.", http.StatusOK), d.listFactors)
 	begin := own(http.MethodPost, all, "begin-factor", "Begin to enrol a second factor",
-		"Answers the secret for an authenticator app (RFC 6238), which is shown only now. Nothing changes before its first code, within 10 minutes: see confirm-factor."+fresh, http.StatusCreated)
+		"totp: answers the secret for an authenticator app (RFC 6238), which is shown only now. Nothing changes before its first code, within 10 minutes: see confirm-factor. "+
+			"passkey: answers the options with which the browser makes a passkey (WebAuthn) for the service's address, within 5 minutes; its challenge counts once."+fresh, http.StatusCreated)
 	begin.Errors = []int{http.StatusConflict}
 	web.Register(api, begin, d.beginFactor)
-	confirm := own(http.MethodPost, one+"/confirm", "confirm-factor", "Enrol a second factor with its first code",
-		"From then on a login needs the factor. With the first factor come ten recovery codes, which are shown only now and count once each. No session ends. The answer has a token of this session that has proved the factor. A wrong code counts as one of a login."+fresh, http.StatusOK)
+	confirm := own(http.MethodPost, one+"/confirm", "confirm-factor", "Enrol a second factor with its first proof",
+		"Takes the first code of an authenticator app, or the credential that the browser has made, as PublicKeyCredential.toJSON gives it. From then on a login needs the factor. With the first factor come ten recovery codes, which are shown only now and count once each. No session ends. The answer has a token of this session that has proved the factor. A wrong one counts as a wrong code of a login, and a passkey is begun again."+fresh, http.StatusOK)
 	confirm.Errors = []int{http.StatusConflict, http.StatusTooManyRequests}
 	web.Register(api, confirm, d.confirmFactor)
 	web.Register(api, own(http.MethodDelete, one, "remove-factor", "Remove a second factor",
@@ -47,7 +50,7 @@ func (d Deps) registerFactors(api huma.API) {
 // Factor describes a second factor as its person sees it.
 type Factor struct {
 	ID         string    `json:"id" format:"uuid" doc:"the factor's id"`
-	Kind       string    `json:"kind" enum:"totp" doc:"totp: an authenticator app (RFC 6238)"`
+	Kind       string    `json:"kind" enum:"totp,passkey" doc:"totp: an authenticator app (RFC 6238); passkey: a passkey of a device or a security key (WebAuthn)"`
 	Name       string    `json:"name,omitempty" doc:"what the person calls it" example:"Phone"`
 	CreatedAt  time.Time `json:"createdAt" doc:"when it was enrolled"`
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero" doc:"when it was used last"`
@@ -79,16 +82,18 @@ func (d Deps) listFactors(ctx context.Context, _ *struct{}) (*factorsOutput, err
 
 // NewFactor says which second factor a person wants.
 type NewFactor struct {
-	Kind string `json:"kind" enum:"totp" doc:"totp: an authenticator app (RFC 6238)"`
+	Kind string `json:"kind" enum:"totp,passkey" doc:"totp: an authenticator app (RFC 6238); passkey: a passkey of a device or a security key (WebAuthn)"`
 	Name string `json:"name,omitempty" maxLength:"100" doc:"what the person calls it" example:"Phone"`
 }
 
-// Enrolment holds the secret of a second factor that waits for its first code.
+// Enrolment holds what a second factor that waits for its first proof is made with.
 type Enrolment struct {
 	Factor
-	Secret    string    `json:"secret" doc:"the secret in base32, to type into an authenticator app; shown only now" example:"GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"`
-	Address   string    `json:"address" format:"uri" doc:"the same as an otpauth address, for a QR code" example:"otpauth://totp/Mission%20Control:ada@example.com?issuer=Mission%20Control&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"`
-	ExpiresAt time.Time `json:"expiresAt" doc:"until when the first code is awaited"`
+	Secret    string    `json:"secret,omitempty" doc:"totp: the secret in base32, to type into an authenticator app; shown only now" example:"GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"`
+	Address   string    `json:"address,omitempty" format:"uri" doc:"totp: the same as an otpauth address, for a QR code" example:"otpauth://totp/Mission%20Control:ada@example.com?issuer=Mission%20Control&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"`
+	ExpiresAt time.Time `json:"expiresAt" doc:"until when the first proof is awaited"`
+
+	PublicKey *passkey.Creation `json:"publicKey,omitempty" doc:"passkey: what navigator.credentials.create takes as publicKey, once it is parsed from this JSON"`
 }
 
 type enrolmentOutput struct {
@@ -107,25 +112,51 @@ func (d Deps) beginFactor(ctx context.Context, in *struct{ Body NewFactor }) (*e
 	if err := fault.Refuse(user.CheckName(in.Body.Name, "/name", false)); err != nil {
 		return nil, err
 	}
-	f, key, err := account.Enrol(ctx, d.Vault, in.Body.Name, d.Now())
+	out, err := d.begin(ctx, &account, u, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	web.Affects(ctx, "auth/factors/"+f.ID)
+	web.Affects(ctx, "auth/factors/"+out.ID)
 	if err := d.store(ctx, account); err != nil {
 		return nil, err
 	}
-	return &enrolmentOutput{CacheControl: "no-store", Body: Enrolment{
+	return &enrolmentOutput{CacheControl: "no-store", Body: out}, nil
+}
+
+// begin begins an enrolment of a kind of factor.
+func (d Deps) begin(ctx context.Context, account *company.Account, u user.User, in NewFactor) (Enrolment, error) {
+	if in.Kind == user.FactorPasskey {
+		f, options, err := d.beginPasskey(account, u, in.Name)
+		return Enrolment{Factor: shown(f), PublicKey: options, ExpiresAt: f.CreatedAt.Add(company.ChallengeKept)}, err
+	}
+	f, key, err := account.Enrol(ctx, d.Vault, in.Name, d.Now())
+	return Enrolment{
 		Factor: shown(f), Secret: totp.Text(key), Address: totp.Address(key, issuerName, u.Email), ExpiresAt: f.CreatedAt.Add(company.EnrolmentKept),
-	}}, nil
+	}, err
 }
 
-// FirstCode holds the first code of a second factor.
-type FirstCode struct {
-	Code string `json:"code" doc:"the code that the authenticator app shows" maxLength:"64" format:"password" example:"287082"`
+// FirstProof holds the first proof of a second factor.
+type FirstProof struct {
+	Code       string         `json:"code,omitempty" doc:"totp: the code that the authenticator app shows" maxLength:"64" format:"password" example:"287082"`
+	Credential map[string]any `json:"credential,omitempty" doc:"passkey: the credential that the browser has made, as PublicKeyCredential.toJSON gives it" example:"{\"id\":\"AQIDBAUGBwgJCgsMDQ4PEA\",\"rawId\":\"AQIDBAUGBwgJCgsMDQ4PEA\",\"type\":\"public-key\",\"response\":{\"clientDataJSON\":\"e30\",\"attestationObject\":\"oA\"}}"`
 }
 
-// EnrolledFactor answers the first code.
+// proofOf returns how the factor is proved, and where a wrong proof stands.
+func (d Deps) proofOf(ctx context.Context, account company.Account, f user.Factor, in FirstProof) (prove company.Proof, method string, wrong fault.FieldError, err error) {
+	if f.Kind != user.FactorPasskey && in.Code == "" {
+		return nil, "", wrong, fault.Refuse([]fault.FieldError{{Pointer: "/code", Detail: "an authenticator app needs it"}})
+	}
+	if f.Kind == user.FactorPasskey && in.Credential == nil {
+		return nil, "", wrong, fault.Refuse([]fault.FieldError{{Pointer: "/credential", Detail: "a passkey needs it"}})
+	}
+	if f.Kind != user.FactorPasskey {
+		return company.ByCode(ctx, d.Vault, in.Code, d.Now()), byCode, fault.FieldError{Pointer: "/code", Detail: "is not the code of now; check the clock of the device, and send the next code"}, nil
+	}
+	made, err := json.Marshal(in.Credential)
+	return d.registers(made, d.Now(), passkeysOf(account)), byKey, fault.FieldError{Pointer: "/credential", Detail: "is no new passkey for this enrolment and this address; begin again"}, err
+}
+
+// EnrolledFactor answers the first proof.
 type EnrolledFactor struct {
 	Factor
 	RecoveryCodes []string `json:"recoveryCodes" nullable:"false" doc:"ten recovery codes, if it is the person's first factor; shown only now" example:"[\"5MZ2-NXQ4-RBL6-T3WU\"]"`
@@ -139,13 +170,21 @@ type enrolledOutput struct {
 
 func (d Deps) confirmFactor(ctx context.Context, in *struct {
 	FactorID string `path:"factorId" maxLength:"64" doc:"the factor's id"`
-	Body     FirstCode
+	Body     FirstProof
 }) (*enrolledOutput, error) {
 	u, account, err := d.freshSelf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, recovery, right, err := account.Confirm(ctx, d.Vault, in.FactorID, in.Body.Code, d.Now())
+	begun, err := account.Enrolled(in.FactorID, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	prove, method, wrong, err := d.proofOf(ctx, account, begun, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	f, recovery, right, err := account.Confirm(in.FactorID, prove, d.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +192,14 @@ func (d Deps) confirmFactor(ctx context.Context, in *struct {
 		if err := d.Store.Commit(ctx, account.Writes()...); err != nil {
 			return nil, store.Fault(err, "")
 		}
-		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/code", Detail: "is not the code of now; check the clock of the device, and send the next code"}})
+		return nil, fault.Refuse([]fault.FieldError{wrong})
 	}
 	if err := d.store(ctx, account, d.told(ctx, account, notice.FactorAdded(u, f.ID, d.Now()))...); err != nil {
 		return nil, err
 	}
 	caller := web.CallerOf(ctx)
 	login := loginOf(account, caller.Company)
-	out, err := d.open(ctx, proof{At: caller.AuthTime, Methods: caller.Methods, Until: caller.Expires}.withCode(), login, others(account, login.CompanyID)...)
+	out, err := d.open(ctx, proof{At: caller.AuthTime, Methods: caller.Methods, Until: caller.Expires}.with(method), login, others(account, login.CompanyID)...)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 const (
 	byPassword = "pwd"
 	byCode     = "otp"
+	byKey      = "pop"
 )
 
 // proof says when and how a person proved to be one, for the tokens that follow.
@@ -32,9 +33,9 @@ type proof struct {
 // strong reports whether the person has proved a second factor.
 func (p proof) strong() bool { return p.Provider || token.Strong(p.Methods) }
 
-// withCode returns the proof with a code of a second factor.
-func (p proof) withCode() proof {
-	p.Methods = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Methods), byCode, token.ByFactors))))
+// with returns the proof with a second factor, which was proved by a method.
+func (p proof) with(method string) proof {
+	p.Methods = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Methods), method, token.ByFactors))))
 	return p
 }
 

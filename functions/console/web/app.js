@@ -21,6 +21,7 @@ export * from './lib/compare.js';
 export * from './lib/format.js';
 export * from './lib/kinds.js';
 export * from './lib/live.js';
+export * from './lib/passkey.js';
 export * from './lib/places.js';
 export * from './lib/prefs.js';
 export * from './lib/route.js';

@@ -45,7 +45,7 @@ func TestFactors(t *testing.T) {
 	a, now := account(e), time.Now()
 	f, key, err := a.Enrol(t.Context(), e.Vault, "Phone", now)
 	errtest.Must(t, err)
-	_, _, _, err = a.Confirm(t.Context(), e.Vault, f.ID, totp.At(key, now), now)
+	_, _, _, err = a.Confirm(f.ID, company.ByCode(t.Context(), e.Vault, totp.At(key, now), now), now)
 	errtest.Must(t, err)
 	errtest.Must(t, e.Store.Commit(t.Context(), a.Writes()...))
 	errtest.Must(t, e.Close())

@@ -113,7 +113,7 @@ func (w *world) armed() (user.User, []byte) {
 	v := w.fresh().Vault
 	f, key, err := all[0].Enrol(w.t.Context(), v, "Phone", w.clock.Now())
 	errtest.Must(w.t, err)
-	_, _, _, err = all[0].Confirm(w.t.Context(), v, f.ID, totp.At(key, w.clock.Now()), w.clock.Now())
+	_, _, _, err = all[0].Confirm(f.ID, company.ByCode(w.t.Context(), v, totp.At(key, w.clock.Now()), w.clock.Now()), w.clock.Now())
 	errtest.Must(w.t, err)
 	errtest.Must(w.t, w.table(mainTable).Commit(w.t.Context(), all[0].Writes()...))
 	return u, key

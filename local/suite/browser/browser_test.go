@@ -179,6 +179,14 @@ func TestConsole_Factors(t *testing.T) {
 	run(t, "factors.mjs", append(env, "OTHER="+other.CompanyID)...)
 }
 
+// TestConsole_Passkey enrols a passkey, logs in with it and removes it. Browsers know a service on this machine as localhost.
+func TestConsole_Passkey(t *testing.T) {
+	t.Parallel()
+	s := servicetest.StartAtItsAddress(t)
+	f := s.Found("Acme")
+	run(t, "passkey.mjs", "BASE="+strings.Replace(s.URL, "127.0.0.1", "localhost", 1), "COMPANY="+f.CompanyID, "EMAIL="+f.Email, "PASSWORD="+f.Password)
+}
+
 // TestConsole_Deployed does both at the deployed stack, each for a company of its own. The first paint includes the start of
 // the function.
 func TestConsole_Deployed(t *testing.T) {

@@ -76,8 +76,10 @@ type Error struct {
 // Challenge asks a person who has proved a password for a second factor. It counts once.
 type Challenge struct {
 	ID        string    `json:"id" doc:"sent with the second factor to POST /auth/challenge, once" example:"5MZ2NXQ4RBL6T3WUK7VYJ2CDPE"`
-	Factors   []string  `json:"factors" nullable:"false" doc:"the kinds of second factors that the person has: totp, recovery-code" example:"[\"totp\",\"recovery-code\"]"`
+	Factors   []string  `json:"factors" nullable:"false" doc:"the kinds of second factors that the person has: totp, passkey, recovery-code" example:"[\"totp\",\"recovery-code\"]"`
 	ExpiresAt time.Time `json:"expiresAt" doc:"when the challenge counts no more"`
+
+	PublicKey *PasskeyRequest `json:"publicKey,omitempty" doc:"what navigator.credentials.get takes as publicKey, once it is parsed from this JSON; absent if the person has no passkey"`
 }
 
 // Error returns a text for logs. It contains the private cause.

@@ -28,13 +28,14 @@ type challenge struct {
 	CompanyID  string    `json:"companyId"`
 	Generation int64     `json:"generation"`
 	Until      time.Time `json:"until"`
+	Passkey    []byte    `json:"passkey,omitempty"` // what a passkey signs
 }
 
-// Challenge makes a challenge for the person's second factor, for a login of the person.
-func (a Account) Challenge(login user.Login, now time.Time) (*fault.Challenge, store.Op) {
+// Challenge makes a challenge for the person's second factor, for a login of the person. A passkey would sign the text sign.
+func (a Account) Challenge(login user.Login, sign []byte, now time.Time) (*fault.Challenge, store.Op) {
 	out := &fault.Challenge{ID: rand.Text(), Factors: a.Kinds(), ExpiresAt: stamp(now.Add(ChallengeKept))}
 	return out, store.Secret(out.ID).Entry(challengeKey, challengeEntity, 0, challenge{
-		Address: a.partition.String(), Person: a.ID, CompanyID: login.CompanyID, Generation: login.Generation, Until: out.ExpiresAt,
+		Address: a.partition.String(), Person: a.ID, CompanyID: login.CompanyID, Generation: login.Generation, Until: out.ExpiresAt, Passkey: sign,
 	}).Until(out.ExpiresAt)
 }
 
@@ -43,6 +44,7 @@ type Challenged struct {
 	Account Account
 	Login   user.Login
 	Used    store.Op // uses the challenge up
+	Passkey []byte   // what a passkey signs; nil: the person had none
 }
 
 func errChallenge() error {
@@ -75,7 +77,7 @@ func OpenChallenge(ctx context.Context, st store.Store, challengeID string, now 
 	if err != nil {
 		return Challenged{}, err
 	}
-	out := Challenged{Used: deletion(at, challengeKey, challengeEntity, item.Version)}
+	out := Challenged{Passkey: of.Passkey, Used: deletion(at, challengeKey, challengeEntity, item.Version)}
 	for _, a := range all {
 		is := func(m Member) bool {
 			return m.CompanyID == of.CompanyID && m.Generation == of.Generation && !m.Disabled

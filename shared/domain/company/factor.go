@@ -29,7 +29,7 @@ const PersonsKey = "persons"
 const (
 	MaxFactors    = 3
 	RecoveryCodes = 10
-	EnrolmentKept = 10 * time.Minute
+	EnrolmentKept = 10 * time.Minute // of an authenticator app; a passkey has as long as a challenge, ChallengeKept
 
 	// MaxWrongCodes bounds the wrong codes of a person in WrongKept, also if right ones are between. With three right codes in a
 	// million for each of MaxFactors it lets a person who knows the password guess right in 15 months on average.
@@ -91,32 +91,67 @@ func (a Account) Kinds() []string {
 
 // Enrol begins to enrol a TOTP factor and returns its key, which the person must see now. It replaces a factor that was begun before.
 func (a *Account) Enrol(ctx context.Context, v Vault, name string, now time.Time) (user.Factor, []byte, error) {
-	if len(a.Factors) >= MaxFactors {
-		return user.Factor{}, nil, fault.Newf(fault.Conflict, "a person has at most %d second factors; remove one first", MaxFactors)
+	f, err := a.begin(user.FactorTOTP, name, now)
+	if err != nil {
+		return f, nil, err
 	}
 	key := totp.NewKey()
-	f := user.Factor{ID: id.New(), Kind: user.FactorTOTP, Name: name, CreatedAt: stamp(now)}
-	sealed, err := v.Seal(ctx, PersonsKey, factorLabel(f.ID), key)
-	f.Secret = sealed
+	f.Secret, err = v.Seal(ctx, PersonsKey, factorLabel(f.ID), key)
 	a.Enrolling = &f
 	return f, key, err
 }
 
-// Confirm ends an enrolment with its first code. The first factor comes with recovery codes, which the person must see now. A wrong code
-// counts as one of a login: the caller stores the account in any case.
-func (a *Account) Confirm(ctx context.Context, v Vault, factorID, code string, now time.Time) (f user.Factor, recovery []string, right bool, err error) {
-	if a.Enrolling == nil || a.Enrolling.ID != factorID || now.Sub(a.Enrolling.CreatedAt) > EnrolmentKept {
-		return f, nil, false, fault.New(fault.NotFound, "there is no such enrolment, or it is older than 10 minutes; begin again")
+// EnrolPasskey begins to enrol a passkey for a challenge. It replaces a factor that was begun before.
+func (a *Account) EnrolPasskey(name string, challenge []byte, now time.Time) (user.Factor, error) {
+	f, err := a.begin(user.FactorPasskey, name, now)
+	if err == nil {
+		f.Challenge = challenge
+		a.Enrolling = &f
+	}
+	return f, err
+}
+
+func (a *Account) begin(kind, name string, now time.Time) (user.Factor, error) {
+	if len(a.Factors) >= MaxFactors {
+		return user.Factor{}, fault.Newf(fault.Conflict, "a person has at most %d second factors; remove one first", MaxFactors)
+	}
+	return user.Factor{ID: id.New(), Kind: kind, Name: name, CreatedAt: stamp(now)}, nil
+}
+
+// Enrolled returns the factor that waits for its first proof.
+func (a *Account) Enrolled(factorID string, now time.Time) (user.Factor, error) {
+	if f := a.Enrolling; f != nil && f.ID == factorID {
+		kept := EnrolmentKept
+		if f.Kind == user.FactorPasskey {
+			kept = ChallengeKept
+		}
+		if now.Sub(f.CreatedAt) <= kept {
+			return *f, nil
+		}
+	}
+	return user.Factor{}, fault.New(fault.NotFound, "there is no such enrolment, or it has expired; begin again")
+}
+
+// Proof tries what a person sent for a factor. If it is right, it notes in the factor what was used.
+type Proof func(f *user.Factor) (right bool, err error)
+
+// Confirm ends an enrolment with its first proof. The first factor comes with recovery codes, which the person must see now. A wrong proof
+// counts as one of a login, and ends the enrolment of a passkey, whose challenge counts once: the caller stores the account in any case.
+func (a *Account) Confirm(factorID string, prove Proof, now time.Time) (f user.Factor, recovery []string, right bool, err error) {
+	if f, err = a.Enrolled(factorID, now); err != nil {
+		return f, nil, false, err
 	}
 	if err := a.allowed(now); err != nil {
 		return f, nil, false, err
 	}
-	f = *a.Enrolling
-	if right, err = tryFactor(ctx, v, &f, code, now); err != nil || !right {
-		a.wrong(now)
+	if right, err = prove(&f); err != nil || !right {
+		if a.wrong(now); f.Kind == user.FactorPasskey {
+			a.Enrolling = nil
+		}
 		return f, nil, false, err
 	}
 	a.Enrolling = nil
+	f.Challenge = nil
 	a.Factors = append(slices.Clone(a.Factors), f)
 	if len(a.Factors) == 1 {
 		recovery = a.Recover()
@@ -152,15 +187,15 @@ func (a *Account) Remove(factorID string) error {
 // Disarm removes all that the person has of second factors.
 func (a *Account) Disarm() { a.Factors, a.Enrolling, a.Recovery, a.Wrong = nil, nil, nil, nil }
 
-// Prove reports whether a code is right: that of a factor, or a recovery code. Each counts once. The caller stores the account in any
-// case, before it tells anyone, because a wrong code is counted. Prove returns fault.QuotaExceeded after too many wrong codes.
-func (a *Account) Prove(ctx context.Context, v Vault, code string, now time.Time) (right bool, err error) {
+// Prove reports whether a proof is right for a factor, or a code is a recovery code. Each counts once. The caller stores the account in
+// any case, before it tells anyone, because a wrong one is counted. Prove returns fault.QuotaExceeded after too many wrong ones.
+func (a *Account) Prove(prove Proof, code string, now time.Time) (right bool, err error) {
 	if err := a.allowed(now); err != nil {
 		return false, err
 	}
 	a.Factors = slices.Clone(a.Factors)
 	for i := range a.Factors {
-		if right, err = tryFactor(ctx, v, &a.Factors[i], code, now); err != nil || right {
+		if right, err = prove(&a.Factors[i]); err != nil || right {
 			break
 		}
 	}
@@ -211,15 +246,20 @@ func (a *Account) wrong(now time.Time) {
 	a.Wrong = &count
 }
 
-// tryFactor reports whether a code is right for a TOTP factor, and uses its step up.
-func tryFactor(ctx context.Context, v Vault, f *user.Factor, code string, now time.Time) (bool, error) {
-	key, err := v.Open(ctx, PersonsKey, factorLabel(f.ID), f.Secret)
-	if err != nil {
-		return false, err
+// ByCode proves a factor by a code of an authenticator app, and uses its step up.
+func ByCode(ctx context.Context, v Vault, code string, now time.Time) Proof {
+	return func(f *user.Factor) (bool, error) {
+		if f.Kind != user.FactorTOTP {
+			return false, nil
+		}
+		key, err := v.Open(ctx, PersonsKey, factorLabel(f.ID), f.Secret)
+		if err != nil {
+			return false, err
+		}
+		step, ok := totp.Check(key, strings.ReplaceAll(code, " ", ""), f.Step, now)
+		if ok {
+			f.Step, f.UsedAt = step, stamp(now)
+		}
+		return ok, nil
 	}
-	step, ok := totp.Check(key, strings.ReplaceAll(code, " ", ""), f.Step, now)
-	if ok {
-		f.Step, f.UsedAt = step, stamp(now)
-	}
-	return ok, nil
 }

@@ -36,18 +36,30 @@ type Person struct {
 // Factor is a second factor of a person.
 type Factor struct {
 	ID        string    `json:"id"`
-	Kind      string    `json:"kind"` // FactorTOTP
+	Kind      string    `json:"kind"` // FactorTOTP, FactorPasskey
 	Name      string    `json:"name,omitempty"`
-	Secret    []byte    `json:"secret,omitempty"` // of FactorTOTP, sealed
-	Step      int64     `json:"step,omitempty"`   // of FactorTOTP: the last one whose code was used
+	Secret    []byte    `json:"secret,omitempty"`    // of FactorTOTP, sealed
+	Step      int64     `json:"step,omitempty"`      // of FactorTOTP: the last one whose code was used
+	Passkey   *Passkey  `json:"passkey,omitempty"`   // of FactorPasskey
+	Challenge []byte    `json:"challenge,omitempty"` // of FactorPasskey, while it waits for its registration
 	CreatedAt time.Time `json:"createdAt"`
 	UsedAt    time.Time `json:"usedAt,omitzero"`
 }
 
+// Passkey holds the public part of a passkey. See passkey.Key.
+type Passkey struct {
+	ID         []byte   `json:"id"`
+	PublicKey  []byte   `json:"publicKey"`
+	Counter    uint32   `json:"counter,omitempty"`
+	Syncs      bool     `json:"syncs,omitempty"`
+	Transports []string `json:"transports,omitempty"`
+}
+
 // The kinds of factors. A RecoveryCode is not enrolled: each person with a factor has such codes.
 const (
-	FactorTOTP   = "totp"
-	RecoveryCode = "recovery-code"
+	FactorTOTP    = "totp"
+	FactorPasskey = "passkey"
+	RecoveryCode  = "recovery-code"
 )
 
 // Wrong counts the wrong codes of a person since a time.

@@ -36,6 +36,7 @@ type home struct {
 
 var homes = []home{
 	{[]string{"github.com/golang-jwt/..."}, []string{"shared/identity/token"}, "one place decides which tokens are valid"},
+	{[]string{"github.com/go-webauthn/..."}, []string{"shared/identity/passkey"}, "one place decides which passkeys are valid; only the function that logs people in links it, 1.9 MB"},
 	{[]string{"github.com/go-jose/..."}, []string{"shared/identity/assertion"}, "one place decides which assertions prove a client"},
 	{[]string{"zombiezen.com/go/sqlite/...", "modernc.org/..."},
 		[]string{"shared/storage/sqlitedb", "shared/storage/store/sqlitestore", "shared/storage/queue/sqlitequeue"}, "no Lambda links SQLite"},

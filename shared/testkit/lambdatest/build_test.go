@@ -22,6 +22,7 @@ const maxSize = 12_000_000
 // syncer maps the records of manifests, with the mapping's interpreter, 0.7 MB. syncer and inbound speak PostgreSQL's protocol,
 // 0.9 MB. operations, mcp and notifier have the world's time zones, 0.4 MB. The templates of notifier call methods by name, so the
 // linker keeps every exported method, also all of SES; notifier also writes the brief, 0.3 MB.
+// auth verifies passkeys by a library that knows every attestation, 1.9 MB and 0.2 ms of a cold start.
 func sizeOf(function string) int {
 	switch function {
 	case "inbound":
@@ -34,6 +35,8 @@ func sizeOf(function string) int {
 		return 16_000_000
 	case "notifier":
 		return 20_500_000
+	case "auth":
+		return 13_700_000
 	case "executives", "sso":
 		return 13_000_000
 	case "syncer":

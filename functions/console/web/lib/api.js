@@ -141,8 +141,8 @@ export const get = async (path, options) => (await call('GET', path, options)).b
 /** logIn exchanges an e-mail and a password for a token, of a company if one is named. A Problem with a challenge asks for a second factor. */
 export const logIn = (withEmail, password, company) => enter('auth/login', { email: withEmail, password, company }, withEmail);
 
-/** prove ends such a login with a code. */
-export const prove = (challenge, code, withEmail) => enter('auth/challenge', { challenge, code }, withEmail);
+/** prove ends such a login with a code, or with what a passkey has signed. */
+export const prove = (challenge, answer, withEmail) => enter('auth/challenge', { challenge, ...answer }, withEmail);
 
 /** accept exchanges an invitation and a new password for a token. */
 export const accept = (invitation, password) => enter('auth/invitation', { token: invitation, password }, '');

@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/h.js';
 import { begin, call, join, proven, session } from '../lib/api.js';
 import { useLive } from '../lib/live.js';
+import { makePasskey } from '../lib/passkey.js';
 import { Confirm } from '../ui/dialog.js';
 import { Action, Await, Copy, Head, Status, Time } from '../ui/parts.js';
 import { Table } from '../ui/table.js';
@@ -14,12 +15,18 @@ const write = (method, path, body) => proven(() => call(method, `auth/${path}`, 
 const Codes = ({ of, done }) => html`<div class="note" role="status"><p>Store these recovery codes where you find them without this device. Each one logs you in once in place of a code. They are shown only now.</p>
   <ul class="plain codes">${of.map((c) => html`<li key=${c}><code>${c}</code></li>`)}</ul><p class="row"><${Copy} text=${of.join('\n')} label="Copy the codes" /><button type="button" class="primary" onClick=${done}>I have stored them</button></p></div>`;
 
+const kinds = { totp: 'Authenticator app', passkey: 'Passkey' };
+
 /** Factors lists one's own second factors, enrols one and removes one. */
 export function Factors() {
   const live = useLive('auth/factors', { poll: false }), [begun, setBegun] = useState(null), [done, setDone] = useState(null), [name, setName] = useState(''), [code, setCode] = useState(''), [ask, setAsk] = useState(null);
   const start = async () => { setCode(''); setBegun((await write('POST', 'factors', { kind: 'totp', name: name.trim() })).body); };
-  const confirm = async () => {
-    const { body } = await write('POST', `factors/${begun.id}/confirm`, { code: code.trim() });
+  const passkey = async () => {
+    const { id, publicKey } = (await write('POST', 'factors', { kind: 'passkey', name: name.trim() })).body;
+    await confirm(id, { credential: await makePasskey(publicKey) });
+  };
+  const confirm = async (id, proof) => {
+    const { body } = await write('POST', `factors/${id}/confirm`, proof);
     setBegun(null);
     setName('');
     live.reload();
@@ -32,15 +39,15 @@ export function Factors() {
   return html`<section class="card narrow" id="factors"><h2>Second factor</h2>
     ${session.value.enrol && html`<p class="note">Your company requires a second factor. Add one to go on.</p>`}
     <${Await} of=${live}>${({ factors, recoveryCodes }) => html`
-      <p class="muted">With a second factor, a login needs a code of an authenticator app too, in all your companies.</p>
-      ${factors.length > 0 && html`<${Table} label="Second factors" rows=${factors} columns=${[['Name', (f) => f.name || 'Authenticator app'], ['Since', (f) => html`<${Time} at=${f.createdAt} />`], ['Used', (f) => (f.lastUsedAt ? html`<${Time} at=${f.lastUsedAt} />` : '–')],
+      <p class="muted">With a second factor, a login needs a passkey or a code of an authenticator app too, in all your companies.</p>
+      ${factors.length > 0 && html`<${Table} label="Second factors" rows=${factors} columns=${[['Name', (f) => f.name || kinds[f.kind]], ['Kind', (f) => kinds[f.kind]], ['Since', (f) => html`<${Time} at=${f.createdAt} />`], ['Used', (f) => (f.lastUsedAt ? html`<${Time} at=${f.lastUsedAt} />` : '–')],
         ['Change', (f) => html`<button type="button" class="quiet" onClick=${() => setAsk(f)}>Remove…</button>`]]} />
         <p>${recoveryCodes} recovery codes are left. <${Action} label="New recovery codes" run=${renew} /></p>`}
       ${done ? html`<${Codes} of=${done.codes} done=${stored} />` : begun ? html`<ol><li>Open the secret in an authenticator app: <a href=${begun.address}>add it here</a>, or type it on another device.<p class="row"><code class="block">${begun.secret}</code><${Copy} quiet text=${begun.secret} label="Copy the secret" /></p></li>
         <li><div class="field"><label for="first-code">The code that the app shows</label><input id="first-code" inputmode="numeric" autocomplete="one-time-code" value=${code} onInput=${(e) => setCode(e.currentTarget.value)} /></div></li></ol>
-        <p class="row"><${Action} primary label="Confirm" run=${confirm} links=${(p) => p === '/code' && ['first-code', 'The code']} /><button type="button" class="quiet" onClick=${() => setBegun(null)}>Cancel</button></p>`
-      : html`<div class="field"><label for="factor-name">Name of the device</label><input id="factor-name" placeholder="Phone" maxlength="100" value=${name} onInput=${(e) => setName(e.currentTarget.value)} /></div><p><${Action} primary=${factors.length === 0} label="Add an authenticator app" run=${start} /></p>`}`}<//>
-    ${ask && html`<${Confirm} title="Remove the second factor" label="Remove" close=${() => setAsk(null)} run=${remove} consequences=${['A login no longer takes its codes.', 'With the last one, the password alone logs you in, and the recovery codes go too.']} />`}</section>`;
+        <p class="row"><${Action} primary label="Confirm" run=${() => confirm(begun.id, { code: code.trim() })} links=${(p) => p === '/code' && ['first-code', 'The code']} /><button type="button" class="quiet" onClick=${() => setBegun(null)}>Cancel</button></p>`
+      : html`<div class="field"><label for="factor-name">Name of the device</label><input id="factor-name" placeholder="Phone" maxlength="100" value=${name} onInput=${(e) => setName(e.currentTarget.value)} /></div><p class="row"><${Action} primary=${factors.length === 0} label="Add a passkey" run=${passkey} /><${Action} label="Add an authenticator app" run=${start} /></p>`}`}<//>
+    ${ask && html`<${Confirm} title="Remove the second factor" label="Remove" close=${() => setAsk(null)} run=${remove} consequences=${['A login no longer takes it.', 'With the last one, the password alone logs you in, and the recovery codes go too.']} />`}</section>`;
 }
 
 /** SecondFactor decides whether the company's users need a second factor. */

@@ -1,6 +1,7 @@
 // Module login is the first page, and the dialog that asks for the password again.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/h.js';
 import { accept, lapsed, logIn, logOut, prove, session, userEmail } from '../lib/api.js';
+import { signWithPasskey } from '../lib/passkey.js';
 import { place } from '../lib/places.js';
 import { go, route } from '../lib/route.js';
 import { Trouble } from '../ui/parts.js';
@@ -15,7 +16,7 @@ function Form({ fixed, label }) {
     e.preventDefault();
     setBusy(true);
     setProblem(null);
-    try { await logIn(email.trim(), password, fixed ? session.value.company : route.value.query.company); } catch (p) { if (p.challenge) setChallenge(p.challenge.id); else setProblem(p); setBusy(false); }
+    try { await logIn(email.trim(), password, fixed ? session.value.company : route.value.query.company); } catch (p) { if (p.challenge) setChallenge(p.challenge); else setProblem(p); setBusy(false); }
   };
   if (challenge) return html`<${Second} challenge=${challenge} email=${email.trim()} back=${() => setChallenge(null)} />`;
   return html`<form class="stack" onSubmit=${submit}>
@@ -26,20 +27,22 @@ function Form({ fixed, label }) {
   </form>`;
 }
 
-/** Second asks for a code of the second factor, after the right password. */
+/** Second asks for the second factor, after the right password: a passkey, or a code. */
 function Second({ challenge, email, back }) {
   const [code, setCode] = useState(''), [problem, setProblem] = useState(null), [busy, setBusy] = useState(false), first = useRef(null);
   useLayoutEffect(() => { first.current?.focus(); }, []);
-  const submit = async (e) => {
-    e.preventDefault();
+  const send = async (answer) => {
     setBusy(true);
     setProblem(null);
-    try { await prove(challenge, code.trim(), email); } catch (p) { setProblem(p); setBusy(false); }
+    try { await prove(challenge.id, await answer(), email); } catch (p) { setProblem(p); setBusy(false); }
   };
+  const submit = (e) => { e.preventDefault(); return send(() => ({ code: code.trim() })); };
+  const sign = async () => ({ credential: await signWithPasskey(challenge.publicKey) });
   return html`<form class="stack" onSubmit=${submit}>
-    <div class="field"><label for="code">Code of your authenticator app, or a recovery code</label><input ref=${first} id="code" autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} required value=${code} onInput=${(e) => setCode(e.currentTarget.value)} /></div>
+    ${challenge.publicKey && html`<button ref=${first} type="button" class="primary wide" disabled=${busy} onClick=${() => send(sign)}>Use a passkey</button>`}
+    <div class="field"><label for="code">${challenge.factors.includes('totp') ? 'Code of your authenticator app, or a recovery code' : 'A recovery code'}</label><input ref=${challenge.publicKey ? null : first} id="code" autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} required value=${code} onInput=${(e) => setCode(e.currentTarget.value)} /></div>
     <${Trouble} problem=${problem} />
-    <button class="primary wide" disabled=${busy}>${busy ? 'Logging in…' : 'Go on'}</button>
+    <button class="${challenge.publicKey ? '' : 'primary'} wide" disabled=${busy}>${busy ? 'Logging in…' : 'Go on'}</button>
     <button type="button" class="quiet" onClick=${back}>Begin again</button>
   </form>`;
 }
