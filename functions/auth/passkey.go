@@ -2,7 +2,6 @@ package auth
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -47,15 +46,15 @@ func (d Deps) beginPasskey(account *company.Account, u user.User, name string) (
 }
 
 // registers proves a passkey that waits for its registration by what the browser made.
-func (d Deps) registers(made json.RawMessage, now time.Time, known []passkey.Key) company.Proof {
+func (d Deps) registers(response json.RawMessage, now time.Time, known []passkey.Key) company.Proof {
 	return func(f *user.Factor) (bool, error) {
 		party, ok := d.party()
 		if !ok || f.Kind != user.FactorPasskey {
 			return false, nil
 		}
-		key, err := party.Register(f.Challenge, f.ID, made)
-		if err != nil || slices.ContainsFunc(known, func(k passkey.Key) bool { return slices.Equal(k.ID, key.ID) }) {
-			return false, nil // the same answer, whatever is wrong with it
+		key, made := party.Register(f.Challenge, f.ID, response)
+		if !made || slices.ContainsFunc(known, func(k passkey.Key) bool { return slices.Equal(k.ID, key.ID) }) {
+			return false, nil
 		}
 		kept := user.Passkey(key)
 		f.Passkey, f.UsedAt = &kept, now.UTC()
@@ -63,19 +62,16 @@ func (d Deps) registers(made json.RawMessage, now time.Time, known []passkey.Key
 	}
 }
 
-// signs proves a passkey by its signature of a challenge. It returns passkey.ErrCopied for one that was copied.
+// signs proves a passkey by its signature of a challenge. The error is passkey.ErrCopied if the passkey was copied.
 func (d Deps) signs(challenge []byte, signature json.RawMessage, now time.Time) company.Proof {
 	return func(f *user.Factor) (bool, error) {
 		party, ok := d.party()
 		if !ok || f.Passkey == nil || len(challenge) == 0 {
 			return false, nil
 		}
-		key, err := party.Verify(challenge, f.ID, passkey.Key(*f.Passkey), signature)
-		if errors.Is(err, passkey.ErrCopied) {
+		key, signed, err := party.Verify(challenge, f.ID, passkey.Key(*f.Passkey), signature)
+		if err != nil || !signed {
 			return false, err
-		}
-		if err != nil {
-			return false, nil
 		}
 		kept := user.Passkey(key)
 		f.Passkey, f.UsedAt = &kept, now.UTC()

@@ -109,8 +109,8 @@ func TestPasskey_Refused(t *testing.T) {
 	signed := k.key.Get(*replayed.PublicKey)
 	k.answer(replayed, signed).Want(200)
 	for name, credential := range map[string]func(fault.PasskeyRequest) object{
-		"a stranger's":          func(r fault.PasskeyRequest) object { return stranger.Get(r) },
-		"on another page":       func(r fault.PasskeyRequest) object { return elsewhere.Get(r) },
+		"a stranger's":          stranger.Get,
+		"on another page":       elsewhere.Get,
 		"for another name":      func(r fault.PasskeyRequest) object { r.Party = "evil.example"; return k.key.Get(r) },
 		"for another challenge": func(fault.PasskeyRequest) object { return k.key.Get(*k.challenged().PublicKey) },
 		"replayed":              func(fault.PasskeyRequest) object { return signed },

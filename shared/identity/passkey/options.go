@@ -2,11 +2,11 @@ package passkey
 
 import "orgops/shared/base/fault"
 
-// Request and Descriptor are part of a problem, so package fault has them.
-type (
-	Request    = fault.PasskeyRequest
-	Descriptor = fault.PasskeyDescriptor
-)
+// Request holds the options with which a browser asks for a signature. It is part of a problem, so package fault has it.
+type Request = fault.PasskeyRequest
+
+// Descriptor names a passkey to a browser.
+type Descriptor = fault.PasskeyDescriptor
 
 // Creation holds the options with which a browser makes a passkey (PublicKeyCredentialCreationOptionsJSON, WebAuthn §5.1.8).
 type Creation struct {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -59,8 +58,10 @@ func NewChallenge() []byte {
 	return challenge
 }
 
-// algorithms are those that a passkey may sign with, the best first.
-var algorithms = []webauthncose.COSEAlgorithmIdentifier{webauthncose.AlgEdDSA, webauthncose.AlgES256, webauthncose.AlgRS256}
+// algorithms returns those that a passkey may sign with, the best first.
+func algorithms() []webauthncose.COSEAlgorithmIdentifier {
+	return []webauthncose.COSEAlgorithmIdentifier{webauthncose.AlgEdDSA, webauthncose.AlgES256, webauthncose.AlgRS256}
+}
 
 // Request returns the options with which a browser asks for a signature of one of the keys.
 func (p Party) Request(challenge []byte, keys []Key, kept time.Duration) Request {
@@ -77,38 +78,39 @@ func (p Party) Creation(challenge []byte, handle, account string, keys []Key, ke
 		Timeout: kept.Milliseconds(), Excluded: described(keys), Attestation: string(protocol.PreferNoAttestation),
 		Selection: CreationSelection{string(protocol.ResidentKeyRequirementPreferred), string(protocol.VerificationPreferred)},
 	}
-	for _, a := range algorithms {
+	for _, a := range algorithms() {
 		c.Algorithms = append(c.Algorithms, CreationAlgorithm{string(protocol.PublicKeyCredentialType), int(a)})
 	}
 	return c
 }
 
-// Register returns the passkey that a browser has made for a challenge.
-func (p Party) Register(challenge []byte, handle string, response []byte) (Key, error) {
+// Register returns the passkey that a browser has made for a challenge. ok is false for any other response.
+func (p Party) Register(challenge []byte, handle string, response []byte) (k Key, ok bool) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
-		return Key{}, fmt.Errorf("parse a registration: %w", err)
+		return k, false
 	}
 	session := p.session(challenge, handle)
-	for _, a := range algorithms {
+	for _, a := range algorithms() {
 		session.CredParams = append(session.CredParams, protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: a})
 	}
 	c, err := p.lib.CreateCredential(owner{handle: handle}, session, parsed)
 	if err != nil {
-		return Key{}, fmt.Errorf("verify a registration: %w", err)
+		return k, false
 	}
-	k := Key{ID: c.ID, PublicKey: c.PublicKey, Counter: c.Authenticator.SignCount, Syncs: c.Flags.BackupEligible}
+	k = Key{ID: c.ID, PublicKey: c.PublicKey, Counter: c.Authenticator.SignCount, Syncs: c.Flags.BackupEligible}
 	for _, t := range c.Transport {
 		k.Transports = append(k.Transports, string(t))
 	}
-	return k, nil
+	return k, true
 }
 
-// Verify returns the passkey with its new counter, if the response is its signature of a challenge.
-func (p Party) Verify(challenge []byte, handle string, k Key, response []byte) (Key, error) {
+// Verify returns the passkey with its new counter, if the response is its signature of a challenge. ok is false for any other response.
+// A signature of a passkey that may be copied is ErrCopied.
+func (p Party) Verify(challenge []byte, handle string, k Key, response []byte) (used Key, ok bool, err error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
-		return k, fmt.Errorf("parse a signature: %w", err)
+		return k, false, nil //nolint:nilerr // the caller answers alike, so no reason is passed on
 	}
 	session := p.session(challenge, handle)
 	session.AllowedCredentialIDs = [][]byte{k.ID}
@@ -116,13 +118,13 @@ func (p Party) Verify(challenge []byte, handle string, k Key, response []byte) (
 		ID: k.ID, PublicKey: k.PublicKey, Flags: webauthn.CredentialFlags{BackupEligible: k.Syncs}, Authenticator: webauthn.Authenticator{SignCount: k.Counter},
 	}}}, session, parsed)
 	if err != nil {
-		return k, fmt.Errorf("verify a signature: %w", err)
+		return k, false, nil //nolint:nilerr // see above
 	}
 	if c.Authenticator.CloneWarning {
-		return k, ErrCopied
+		return k, false, ErrCopied
 	}
 	k.Counter = c.Authenticator.SignCount
-	return k, nil
+	return k, true, nil
 }
 
 func (p Party) session(challenge []byte, handle string) webauthn.SessionData {
