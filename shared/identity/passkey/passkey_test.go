@@ -73,8 +73,11 @@ func TestParty_Verify(t *testing.T) {
 	for want := range uint32(3) {
 		used, signed, err := sign()
 		errtest.Must(t, err)
-		if key = used; !signed || key.Counter != want+1 {
-			t.Errorf("signed = %t with counter %d, want %d", signed, key.Counter, want+1)
+		if !signed {
+			t.Fatal("the signature was refused")
+		}
+		if key = used; key.Counter != want+1 {
+			t.Errorf("counter = %d, want %d", key.Counter, want+1)
 		}
 	}
 	p.Counter = 1
