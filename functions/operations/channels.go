@@ -23,14 +23,15 @@ func (d Deps) registerChannels(api huma.API) {
 	web.Register(api, operation(http.MethodPut, mails, "put-mail-channel", "Choose how the company's mails appear",
 		"Mails come from the service's address, because the mail host vouches for it alone.", http.StatusOK, write), d.putMailChannel)
 	web.Register(api, operation(http.MethodDelete, mails, "delete-mail-channel", "Give the company's mails their usual form",
-		"Mails still go out, with the company's name.", http.StatusNoContent, write), deleteChannel(notice.Mail))
+		"Mails still go out, with the company's name.", http.StatusNoContent, write), d.deleteMailChannel)
 	web.Register(api, operation(http.MethodGet, slacks, "get-slack-channel", "Get the company's Slack channel",
 		"What goes to it, and whether Slack took the last message. The address is never shown.", http.StatusOK, write), d.getSlackChannel)
 	web.Register(api, operation(http.MethodPut, slacks, "put-slack-channel", "Configure the company's Slack channel",
 		"By the address of an incoming webhook, which posts to one channel of a workspace. The address is write-only; without it, the stored one stays.",
 		http.StatusOK, write), d.putSlackChannel)
 	web.Register(api, operation(http.MethodDelete, slacks, "delete-slack-channel", "Remove the company's Slack channel",
-		"Destroys the address. What waits for the channel is not sent.", http.StatusNoContent, write), deleteChannel(notice.Slack))
+		"Destroys the address and the token of the app, which Slack is asked to revoke: the app can no longer post. What waits for the channel is not sent.",
+		http.StatusNoContent, write), d.deleteSlackChannel)
 	web.Register(api, web.Personal(operation(http.MethodPost, test, "test-channel", "Send a test message",
 		"Sends one message now and answers what came of it: a mail to the caller's own address, or a message to the Slack channel. "+
 			"At most ten an hour for each channel.", http.StatusOK, write)), d.testChannel)
@@ -119,17 +120,19 @@ func channelRevision(version int64) string {
 	return strconv.FormatInt(version, 10)
 }
 
-// deleteChannel returns the handler that removes the settings of a channel.
-func deleteChannel(ch notice.Channel) func(context.Context, *web.IfMatch) (*struct{}, error) {
-	return func(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
-		version, err := loadChannel(ctx, ch, &struct{}{})
-		if err != nil {
-			return nil, err
-		}
-		if err := in.Check(channelRevision(version)); err != nil {
-			return nil, err
-		}
-		c := web.Tenant(ctx)
-		return nil, store.Fault(in.Overtaken(c.Commit(ctx, c.Delete(notice.ChannelKey(ch), notice.ChannelEntity, version).Quietly())), "")
+func (d Deps) deleteMailChannel(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
+	return nil, deleteChannel(ctx, in, notice.Mail, &notice.MailSettings{})
+}
+
+// deleteChannel reads the settings of a channel and removes them.
+func deleteChannel(ctx context.Context, in *web.IfMatch, ch notice.Channel, into any) error {
+	version, err := loadChannel(ctx, ch, into)
+	if err != nil {
+		return err
 	}
+	if err := in.Check(channelRevision(version)); err != nil {
+		return err
+	}
+	c := web.Tenant(ctx)
+	return store.Fault(in.Overtaken(c.Commit(ctx, c.Delete(notice.ChannelKey(ch), notice.ChannelEntity, version).Quietly())), "")
 }

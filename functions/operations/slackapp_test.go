@@ -332,6 +332,32 @@ func TestSlackInstall(t *testing.T) {
 	}
 }
 
+// TestSlackApp_Removed removes the channel. Slack revokes the token of the app, and a Slack that does not answer changes nothing of that.
+func TestSlackApp_Removed(t *testing.T) {
+	t.Parallel()
+	t.Run("revoked", func(t *testing.T) {
+		t.Parallel()
+		w := installed(t)
+		at := path(w.Harness, "/channels/slack")
+		w.Do("DELETE", at, w.A.Token, nil, "If-Match", `"7"`).WantProblem(412, "stale")
+		if w.fake.Revoked() {
+			t.Fatal("the token of a channel that stays was revoked")
+		}
+		w.Do("DELETE", at, w.A.Token, nil).Want(204)
+		if !w.fake.Revoked() {
+			t.Error("the token was not revoked")
+		}
+		w.Do("GET", at, w.A.Token, nil).WantProblem(404, "not-found")
+	})
+	t.Run("Slack refuses", func(t *testing.T) {
+		t.Parallel()
+		w := installed(t)
+		w.fake.Next(slacktest.Answer{Text: "token_revoked"})
+		w.Do("DELETE", path(w.Harness, "/channels/slack"), w.A.Token, nil).Want(204)
+		w.Do("GET", path(w.Harness, "/channels/slack"), w.A.Token, nil).WantProblem(404, "not-found")
+	})
+}
+
 // The manifest names the routes and the scope that the service has.
 func TestSlackApp_Manifest(t *testing.T) {
 	t.Parallel()

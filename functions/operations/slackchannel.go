@@ -7,6 +7,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/notice"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 	"orgops/shared/web"
 )
 
@@ -116,4 +117,26 @@ func (d Deps) direct(ctx context.Context, c store.Company, in SlackChannelReques
 
 func refuse(pointer, detail string) error {
 	return fault.Refuse([]fault.FieldError{{Pointer: pointer, Detail: detail}})
+}
+
+// deleteSlackChannel removes the channel, and then has Slack revoke the app's token. Slack's answer decides nothing: the token is no
+// longer stored, and a person who manages the workspace can remove the app there.
+func (d Deps) deleteSlackChannel(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
+	var s notice.SlackSettings
+	err := deleteChannel(ctx, in, notice.Slack, &s)
+	if err == nil && s.App != nil {
+		d.revoke(ctx, *s.App)
+	}
+	return nil, err
+}
+
+func (d Deps) revoke(ctx context.Context, app notice.SlackApp) {
+	companyID := web.Tenant(ctx).ID()
+	token, err := d.Vault.Open(ctx, companyID, vault.LabelFor(notice.SlackTokenLabel, app.Team), app.Token)
+	if err == nil {
+		err = d.Slack.Revoke(ctx, string(token))
+	}
+	if err != nil {
+		d.Logger.WarnContext(ctx, "token of a Slack app not revoked", "company", companyID, "team", app.Team, "error", err)
+	}
 }

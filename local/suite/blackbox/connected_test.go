@@ -2,6 +2,7 @@ package blackbox_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -85,6 +86,9 @@ func (f *founder) send(method, address string, body, into any) http.Header {
 	errtest.Must(f.t, err)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Idempotency-Key", rand.Text())
 	}
 	if f.session.AccessToken != "" {
 		r.Header.Set("Authorization", "Bearer "+f.session.AccessToken)

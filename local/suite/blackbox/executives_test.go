@@ -5,6 +5,10 @@ import (
 	"net/http"
 )
 
+// office is a policy by which an executive's note about the office needs the approval of a person.
+const office = `@approval("the office needs a person") forbid (principal is Executive, action == Action::"timeline.note", resource) ` +
+	`when { resource.subject == "office" } unless { context.approval == context.digest };`
+
 // executives lets an automated agent try an action, do it, ask for what it may not, and wait for a person. Its last request is
 // over the quota of the day.
 func executives(j *journey) {
@@ -13,8 +17,7 @@ func executives(j *journey) {
 	var founder struct{ Items []struct{ ID string } }
 	j.peek(get(j.at("/operations/users"))).json(&founder)
 	j.do("an approval for notes about the office", call(http.MethodPut, j.at("/operations/policies"), object{"policies": []object{{
-		"id": "office", "mode": "enforce", "text": `@approval("the office needs a person") forbid (principal is Executive, action == Action::"timeline.note", resource) ` +
-			`when { resource.subject == "office" } unless { context.approval == context.digest };`,
+		"id": "office", "mode": "enforce", "text": office,
 	}}}).with("If-Match", "*"))
 
 	all := j.at("/executives")

@@ -23,7 +23,10 @@ const root = "../../.."
 func startLocal(t *testing.T) *target {
 	program := build(t)
 	started := startProgram(t, program)
-	started.checks = []check{{"a connected provider", func(t *testing.T, _ *world) { connected(t, program) }}}
+	started.checks = []check{
+		{"a connected provider", func(t *testing.T, _ *world) { connected(t, program) }},
+		{"people and machines are told", func(t *testing.T, _ *world) { told(t, program) }},
+	}
 	return started
 }
 

@@ -1,6 +1,7 @@
 package slacktest
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -123,19 +124,13 @@ func (s *Slack) method(w http.ResponseWriter, r *http.Request) {
 	s.arrival()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a, planned := s.planned(); planned {
-		if a.Status == http.StatusTooManyRequests {
-			w.Header().Set("Retry-After", a.RetryAfter)
-			w.WriteHeader(a.Status)
-			return
-		}
-		reply(w, map[string]any{"ok": false, "error": a.Text})
+	if s.follows(w) {
 		return
 	}
 	var m Message
 	body, err := io.ReadAll(r.Body)
 	switch {
-	case r.Header.Get("Authorization") != "Bearer "+Token:
+	case !s.knows(r):
 		reply(w, map[string]any{"ok": false, "error": "invalid_auth"})
 	case err != nil || json.Unmarshal(body, &m) != nil || m.Text == "":
 		reply(w, map[string]any{"ok": false, "error": "no_text"})
@@ -147,6 +142,45 @@ func (s *Slack) method(w http.ResponseWriter, r *http.Request) {
 		reply(w, map[string]any{"ok": true, "channel": m.Channel, "ts": m.TS})
 	default:
 		s.update(w, m)
+	}
+}
+
+// follows gives the answer that the test has set, if it has.
+func (s *Slack) follows(w http.ResponseWriter) bool {
+	a, planned := s.planned()
+	switch {
+	case !planned:
+	case a.Status == http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", a.RetryAfter)
+		w.WriteHeader(a.Status)
+	default:
+		reply(w, map[string]any{"ok": false, "error": a.Text})
+	}
+	return planned
+}
+
+// knows reports whether a request has the token of the installation, which was not revoked.
+func (s *Slack) knows(r *http.Request) bool {
+	return r.Header.Get("Authorization") == "Bearer "+Token && !s.revoked
+}
+
+// Revoked reports whether the token of the installation was revoked.
+func (s *Slack) Revoked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revoked
+}
+
+func (s *Slack) revoke(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.follows(w):
+	case !s.knows(r):
+		reply(w, map[string]any{"ok": false, "error": "invalid_auth"})
+	default:
+		s.revoked = true
+		reply(w, map[string]any{"ok": true, "revoked": true})
 	}
 }
 
@@ -185,19 +219,20 @@ type Press struct {
 	Action, Value             string
 	At                        time.Time
 	Secret                    string // that signs
+	Trigger                   string // tells the presses of one second apart
 	Body                      string // "": made from the fields
 }
 
 // Pressed returns the press of a button of the app in its workspace.
 func Pressed(user, action, value string, at time.Time) Press {
-	return Press{Team: Team, UserTeam: Team, User: user, App: AppID, Action: action, Value: value, At: at, Secret: App().SigningSecret}
+	return Press{Team: Team, UserTeam: Team, User: user, App: AppID, Action: action, Value: value, At: at, Secret: App().SigningSecret, Trigger: rand.Text()}
 }
 
 // Request returns the request that Slack makes for a press, to an address of the service.
 func (s *Slack) Request(p Press, address string) *http.Request {
 	if p.Body == "" {
 		payload, err := json.Marshal(map[string]any{
-			"type": "block_actions", "api_app_id": p.App, "team": map[string]any{"id": p.Team}, "response_url": s.URL + responses,
+			"type": "block_actions", "trigger_id": p.Trigger, "api_app_id": p.App, "team": map[string]any{"id": p.Team}, "response_url": s.URL + responses,
 			"user":    map[string]any{"id": p.User, "username": "<!channel>" + p.User, "team_id": p.UserTeam},
 			"actions": []any{map[string]any{"type": "button", "action_id": p.Action, "value": p.Value}},
 		})

@@ -1,6 +1,6 @@
 // Package slacktest serves a Slack for tests, written from Slack's public documents: incoming webhooks, the installation of an app by
 // OAuth, messages of an app, and the presses of their buttons (docs.slack.dev: messaging/sending-messages-using-incoming-webhooks,
-// authentication/installing-with-oauth, reference/methods/chat.postMessage and chat.update, interactivity/handling-user-interaction).
+// authentication/installing-with-oauth, reference/methods/chat.postMessage, chat.update and auth.revoke, interactivity/handling-user-interaction).
 package slacktest
 
 import (
@@ -26,6 +26,7 @@ type Slack struct {
 	messages []Message
 	whispers []string
 	arrives  func()
+	revoked  bool
 	answers  []Answer
 	requests int
 }
@@ -47,6 +48,7 @@ func New(t testing.TB) *Slack {
 	mux.HandleFunc("POST /api/oauth.v2.access", s.exchange)
 	mux.HandleFunc("POST /api/chat.postMessage", s.method)
 	mux.HandleFunc("POST /api/chat.update", s.method)
+	mux.HandleFunc("POST /api/auth.revoke", s.revoke)
 	mux.HandleFunc("POST "+responses, s.whisper)
 	mux.HandleFunc("POST /services/", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no_service", http.StatusNotFound) })
 	server := httptest.NewServer(mux)

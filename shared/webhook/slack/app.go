@@ -163,6 +163,17 @@ func (c Client) call(ctx context.Context, method, contentType, token string, bod
 	return answer{}, &RefusedError{codeOf(got.Error)}
 }
 
+// revokeTimeout is short, because a caller waits for it.
+const revokeTimeout = 3 * time.Second
+
+// Revoke has Slack revoke the token of an installation.
+func (c Client) Revoke(ctx context.Context, token string) error {
+	ctx, stop := context.WithTimeout(ctx, revokeTimeout)
+	defer stop()
+	_, err := c.call(ctx, "auth.revoke", "application/x-www-form-urlencoded", token, nil)
+	return err
+}
+
 // whisperTimeout leaves time to answer Slack within three seconds.
 const whisperTimeout = 1500 * time.Millisecond
 
