@@ -40,6 +40,7 @@ func allGuides() []guide {
 	add("receive", "receive.md")
 	add("policy", "policy.md")
 	add("agent", "agent.md")
+	add("told", "told.md")
 	add("providers", "providers.md")
 	add("events.ts", "typescript/events.ts")
 	return append(all,

@@ -66,6 +66,7 @@ func TestCommands(t *testing.T) {
 		{"Policy", "policy.md", login, 2},
 		{"Receive", "receive.md", login, 1},
 		{"Agent", "agent.md", "", 1},
+		{"Told", "told.md", "", 1},
 		{"Factors", "factors.md", "", 1},
 		{"Mapping", servicetest.Root + "/shared/provider/mapping/README.md", login, 1},
 	} {
