@@ -567,13 +567,15 @@ export type IntegrationState = "sandbox" | "certified";
 
 /** The number that a goal is measured by. */
 export interface Measure {
-  /** the newest value; absent in a request: start */
+  /** the newest value; absent in a request: start; with a source the syncs set it, and it is absent until the first one */
   current?: string;
   /** up: the number must grow to the target; down: it must fall to it */
   direction: MeasureDirection;
   /** when the current value was told */
   observedAt?: string;
-  /** the value at the beginning; absent in a request: that of the stored goal, or else current */
+  /** where the syncs read the value, of a goal of the company's own; absent: the company tells it */
+  source?: Source;
+  /** the value at the beginning; absent in a request: that of the stored goal, or else current, or else the first one that the source gives */
   start?: string;
   /** the value that reaches the goal */
   target: string;
@@ -709,6 +711,22 @@ export interface Shadow {
   reasons: Array<string>;
   /** the verdict with these policies */
   verdict: Verdict;
+}
+
+/** Where the number of a goal of the company's own comes from. */
+export interface Source {
+  /** what becomes of the numbers of all records; last: that of the last record in the provider's order; count: how many records have a value there */
+  aggregate: "last" | "sum" | "count" | "min" | "max" | "avg";
+  /** when the integration was deleted; the goal keeps its last value */
+  endedAt?: string;
+  /** what the number is multiplied by, such as 0.01 for cents; absent: 1 */
+  factor?: string;
+  /** JSON Pointer to the number in a record as the provider sends it, or to what is counted; an empty text: the record itself */
+  pointer: string;
+  /** the integration whose syncs read the number */
+  provider: string;
+  /** the list that has the records; list-connectors names the lists of each connector */
+  stream: string;
 }
 
 export type Verdict = "permitted" | "denied" | "needs-approval";
