@@ -138,7 +138,7 @@ func (s *service) learn(facts projection.Context) {
 	errtest.Must(s.t, s.company().Commit(s.t.Context(), projection.Save(s.company(), 0, facts)))
 }
 
-// TestDelete_sourced deletes an integration that measures a goal. The goal keeps its value and says that its source is gone. One that has
+// TestDelete_sourced deletes an integration that measures a goal. The goal keeps its value and says that its source is gone. A goal that has
 // another source by now stays as it is.
 func TestDelete_sourced(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,7 @@ func (g Goal) remeasured(m *Measure, now time.Time) Goal {
 	return g
 }
 
-// Moved reports whether the number of a goal is one that its source has given since it was was.
+// Moved reports whether the source of a goal has given it another number since it was was.
 func (g Goal) Moved(was Goal) bool {
 	_, sourced := g.Source()
 	return sourced && was.Measure != nil && was.Measure.Current != g.Measure.Current

@@ -74,7 +74,7 @@ func (t *Tally) Reset() { *t = Tally{Goal: t.Goal, Source: t.Source, Begun: true
 // places is how many digits after the point a value has at most. More are rounded, once, at the end.
 const places = 9
 
-// Result returns the value as a measure has it, or says why there is none.
+// Result returns the value as a measure has it, or says why it has no value.
 func (t Tally) Result() (value, problem string) {
 	n := new(big.Rat)
 	switch a := t.Source.Aggregate; {
