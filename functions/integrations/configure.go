@@ -102,6 +102,10 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err != nil {
 		return nil, err
 	}
+	request, title, err := takeTitle(request)
+	if err != nil {
+		return nil, err
+	}
 	if err := check(conn, request); err != nil {
 		return nil, err
 	}
@@ -129,7 +133,7 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 		return nil, err
 	}
 	change := configuration{
-		Deps: d, permissions: permissions, narrowed: len(permissions) < len(ports), company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
+		Deps: d, title: cmp.Or(title, &old.Title), permissions: permissions, narrowed: len(permissions) < len(ports), company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
 		headers: secretHeaders(request), by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
 	}
 	var out *configuredOutput
@@ -168,6 +172,7 @@ type configuration struct {
 	secret   string            // "" if the request has none
 	headers  map[string]string // the secret ones; nil if the request has none
 
+	title       *string
 	permissions []integration.Port
 	narrowed    bool // they are fewer than the integration asks for
 	by          string
@@ -177,7 +182,7 @@ type configuration struct {
 func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	i := integration.Integration{
 		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.At(r.now, web.RequestID(ctx)), State: integration.Sandbox, Enabled: true, Config: r.config,
-		Permissions: r.permissions, Narrowed: r.narrowed, ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now, Manifest: connector.ManifestOf(r.conn),
+		Title: *r.title, Permissions: r.permissions, Narrowed: r.narrowed, ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now, Manifest: connector.ManifestOf(r.conn),
 	}
 	secrets, created, err := r.sign(r.hide(integration.Secrets{}, &i), &i)
 	if err != nil {
@@ -206,7 +211,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
 	}
 	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed, r.by, r.now
-	i.Manifest = connector.ManifestOf(r.conn)
+	i.Title, i.Manifest = *r.title, connector.ManifestOf(r.conn)
 	changed, err := connector.Changed(r.conn, old.Config, r.config)
 	if err != nil {
 		return nil, err

@@ -14,11 +14,15 @@ import (
 // configuration.
 const permissionsField = "permissions"
 
-// documentPermissions adds the permissions to a connector's schema in the document.
+// documentPermissions adds the title and the permissions to a connector's schema in the document.
 func documentPermissions(schema map[string]any) {
 	properties, ok := schema["properties"].(map[string]any)
 	if !ok {
 		return
+	}
+	properties[titleField] = map[string]any{
+		"type": "string", "title": "Shown as", "maxLength": maxTitle,
+		"description": "What people call the integration, in lists and in what the service tells of it. Absent: the title stays; an empty text removes it. It certifies nothing anew.",
 	}
 	properties[permissionsField] = map[string]any{
 		"type": "array", "title": "Permissions", "uniqueItems": true, "items": map[string]any{"type": "string"},

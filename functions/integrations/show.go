@@ -19,6 +19,7 @@ import (
 type Integration struct {
 	Provider      string                       `json:"provider" doc:"its name in paths: a kind such as github, or a kind and a name such as github-{name}" example:"webhook"`
 	Kind          string                       `json:"kind" doc:"the connector's kind" example:"webhook"`
+	Title         string                       `json:"title,omitempty" doc:"what people call it; absent: nothing but its name" example:"Shop of the EU"`
 	State         integration.State            `json:"state" doc:"certified: events flow; sandbox: events are checked and held" enum:"sandbox,certified"`
 	Enabled       bool                         `json:"enabled" doc:"false: nothing goes in or out"`
 	Disabled      *integration.Disabled        `json:"disabled,omitempty" doc:"since when and why"`
@@ -245,7 +246,7 @@ func (d Deps) show(
 	// A stored configuration is always an object; not every connector has url and events.
 	_ = json.Unmarshal(s.Config, &conf)
 	out := Integration{
-		Provider: s.Provider, Kind: s.Kind, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
+		Provider: s.Provider, Kind: s.Kind, Title: s.Title, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
 		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Place: s.Place, Credentials: s.Credentials, Connection: s.Connection,
 		Sandboxed: s.SandboxedCause, Health: health(facts, refusals.Refusals, s.Integration, now), SecretAt: s.SecretAt,
 		Version: s.Number(), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,

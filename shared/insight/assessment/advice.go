@@ -137,7 +137,7 @@ func certify(v view, p string, i projection.Integration) (Recommendation, bool) 
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Certify " + p, Priority: recommendation.P2, FirstSeenAt: i.SandboxedAt, Operation: v.operation("certify-integration", p),
+		Title: "Certify " + v.called(p), Priority: recommendation.P2, FirstSeenAt: i.SandboxedAt, Operation: v.operation("certify-integration", p),
 		Rationale: p + " is in the sandbox. Until it is certified, deliveries to it are held, and its requests and syncs change nothing.",
 		Evidence:  []Evidence{{Name: "in the sandbox", Value: days(v.age(i.SandboxedAt)), Unit: "days", At: i.SandboxedAt, Href: v.integrationHref(p)}},
 	}
@@ -154,9 +154,9 @@ func renew(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Certify " + p + " again", Priority: recommendation.P2, FirstSeenAt: i.CertifiedUntil.Add(-certificationWarn),
+		Title: "Certify " + v.called(p) + " again", Priority: recommendation.P2, FirstSeenAt: i.CertifiedUntil.Add(-certificationWarn),
 		Operation: v.operation("certify-integration", p),
-		Rationale: fmt.Sprintf("The certification of %s ends on %s; then it returns to the sandbox.", p, i.CertifiedUntil.Format(time.DateOnly)),
+		Rationale: fmt.Sprintf("The certification of %s ends on %s; then it returns to the sandbox.", v.called(p), i.CertifiedUntil.Format(time.DateOnly)),
 		Evidence:  []Evidence{{Name: "certification", Value: days(max(left, 0)), Unit: "days left", At: i.CertifiedUntil, Href: v.integrationHref(p)}},
 	}
 	if left <= 0 {
@@ -170,7 +170,7 @@ func enable(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Fix and enable " + p, Priority: recommendation.P1, FirstSeenAt: i.DisabledAt, Operation: v.operation("enable-integration", p),
+		Title: "Fix and enable " + v.called(p), Priority: recommendation.P1, FirstSeenAt: i.DisabledAt, Operation: v.operation("enable-integration", p),
 		Rationale: p + " was disabled because " + whyDisabled(i.DisabledReason) + ". Its deliveries are held meanwhile.",
 		Evidence:  []Evidence{{Name: "disabled", Value: days(v.age(i.DisabledAt)), Unit: "days", At: i.DisabledAt, Href: v.integrationHref(p)}},
 	}, true
@@ -182,9 +182,9 @@ func mend(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Look at why " + p + " fails", Priority: recommendation.P2, FirstSeenAt: i.FailingSince,
+		Title: "Look at why " + v.called(p) + " fails", Priority: recommendation.P2, FirstSeenAt: i.FailingSince,
 		Operation: v.operation("list-integration-deliveries", p),
-		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it, unless a policy forbids that.", p, phrase.Span(failing)),
+		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it, unless a policy forbids that.", v.called(p), phrase.Span(failing)),
 		Evidence: []Evidence{
 			{Name: "failing", Value: float64(failing / time.Hour), Unit: "hours", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries"},
 			{Name: "waiting deliveries", Value: float64(v.Deliveries.Endpoints[p].Pending), Unit: "deliveries", Href: v.integrationHref(p) + "/deliveries?state=scheduled"},
@@ -207,8 +207,8 @@ func recoverHeld(v view, p string, i projection.Integration) (Recommendation, bo
 		first = i.CertifiedAt
 	}
 	return Recommendation{
-		Title: "Send the held deliveries of " + p, Priority: recommendation.P2, FirstSeenAt: first, Operation: v.recover(p, oldest),
-		Rationale: fmt.Sprintf("%s held while %s was sandboxed or disabled, and may be sent now.", phrase.Plural(held.Total(), "delivery was", "deliveries were"), p),
+		Title: "Send the held deliveries of " + v.called(p), Priority: recommendation.P2, FirstSeenAt: first, Operation: v.recover(p, oldest),
+		Rationale: fmt.Sprintf("%s held while %s was sandboxed or disabled, and may be sent now.", phrase.Plural(held.Total(), "delivery was", "deliveries were"), v.called(p)),
 		Evidence:  []Evidence{{Name: "held deliveries", Value: float64(held.Total()), Unit: "deliveries", At: first, Href: v.integrationHref(p) + "/deliveries?state=held"}},
 	}, true
 }
@@ -220,7 +220,7 @@ func replay(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Send the dead letters of " + p + " again", Priority: recommendation.P2, FirstSeenAt: oldest, Operation: v.recover(p, oldest),
+		Title: "Send the dead letters of " + v.called(p) + " again", Priority: recommendation.P2, FirstSeenAt: oldest, Operation: v.recover(p, oldest),
 		Rationale: fmt.Sprintf("%s used up all attempts. Dead letters are kept for 30 days.", phrase.Plural(dead.Total(), "delivery has", "deliveries have")),
 		Evidence:  []Evidence{{Name: "dead letters", Value: float64(dead.Total()), Unit: "deliveries", At: oldest, Href: v.integrationHref(p) + "/deliveries?state=dead"}},
 	}, true
@@ -232,7 +232,7 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Rotate the signing secret of " + p, Priority: recommendation.P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
+		Title: "Rotate the signing secret of " + v.called(p), Priority: recommendation.P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
 		Operation: v.operation("rotate-integration-secret", p),
 		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "age of the secret", Value: days(age), Unit: "days", At: i.SecretAt, Href: v.integrationHref(p)}},
@@ -250,7 +250,7 @@ func mendSync(v view, p string, i projection.Integration) (Recommendation, bool)
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Look at why the sync of " + p + " fails", Priority: recommendation.P2, FirstSeenAt: s.FailingSince, Operation: v.sync(p),
+		Title: "Look at why the sync of " + v.called(p) + " fails", Priority: recommendation.P2, FirstSeenAt: s.FailingSince, Operation: v.sync(p),
 		Rationale: fmt.Sprintf("The last %s failed: %s", phrase.Plural(s.FailuresInRow, "sync", "syncs"), s.Error),
 		Evidence:  []Evidence{{Name: "failed syncs in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.syncsHref(p)}},
 	}
@@ -266,8 +266,8 @@ func syncSource(v view, p string, i projection.Integration) (Recommendation, boo
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Sync " + p, Priority: recommendation.P3, FirstSeenAt: v.asOf.Add(warn - v.unsynced(p)), Operation: v.operation("sync-memory", p),
-		Rationale: fmt.Sprintf("%s has not been synced for %s, so memory may be out of date.", p, phrase.Span(v.unsynced(p))),
+		Title: "Sync " + v.called(p), Priority: recommendation.P3, FirstSeenAt: v.asOf.Add(warn - v.unsynced(p)), Operation: v.operation("sync-memory", p),
+		Rationale: fmt.Sprintf("%s has not been synced for %s, so memory may be out of date.", v.called(p), phrase.Span(v.unsynced(p))),
 		Evidence:  []Evidence{{Name: "since the last sync", Value: float64(v.unsynced(p) / time.Hour), Unit: "hours", At: v.Syncs[p].LastSucceededAt, Href: v.syncsHref(p)}},
 	}, true
 }

@@ -26,9 +26,9 @@ func lastTest(v view, p string, i projection.Integration) (Recommendation, bool)
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Test " + p + " before it is disabled", Priority: recommendation.P1, FirstSeenAt: i.FailingSince.Add(lastChance),
+		Title: "Test " + v.called(p) + " before it is disabled", Priority: recommendation.P1, FirstSeenAt: i.FailingSince.Add(lastChance),
 		Operation: v.operation("test-integration", p),
-		Rationale: fmt.Sprintf("No delivery has reached %s for %s, and after five days it is disabled, unless a policy forbids that. A sample event shows its answer at once.", p, phrase.Span(failing)),
+		Rationale: fmt.Sprintf("No delivery has reached %s for %s, and after five days it is disabled, unless a policy forbids that. A sample event shows its answer at once.", v.called(p), phrase.Span(failing)),
 		Evidence:  []Evidence{{Name: "failing", Value: days(failing), Unit: "days", At: i.FailingSince, Href: v.integrationHref(p)}},
 	}, true
 }
@@ -40,9 +40,9 @@ func reduceFailures(v view, p string, i projection.Integration) (Recommendation,
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Reduce the failures of " + p, Priority: recommendation.P3, FirstSeenAt: v.Deliveries.Endpoints[p].Hourly.Start,
+		Title: "Reduce the failures of " + v.called(p), Priority: recommendation.P3, FirstSeenAt: v.Deliveries.Endpoints[p].Hourly.Start,
 		Operation: v.operation(deliveryLog, p),
-		Rationale: fmt.Sprintf("%.0f %% of the attempts to %s failed in 24 hours. Each failure delays a delivery.", 100*n.FailureRatio(), p),
+		Rationale: fmt.Sprintf("%.0f %% of the attempts to %s failed in 24 hours. Each failure delays a delivery.", 100*n.FailureRatio(), v.called(p)),
 		Evidence: []Evidence{
 			{Name: "failed attempts in 24 hours", Value: float64(n.Failed), Unit: "attempts", Href: v.integrationHref(p) + "/deliveries"},
 			{Name: "attempts in 24 hours", Value: float64(n.Total()), Unit: "attempts", Href: v.integrationHref(p) + "/deliveries"},
@@ -72,7 +72,7 @@ func drainBacklog(v view) []Recommendation {
 	o := v.operation(deliveryLog, p)
 	o.Href += "?state=scheduled"
 	return []Recommendation{{
-		Title: "Look at the deliveries that wait for " + p, Priority: recommendation.P2, FirstSeenAt: oldest.Add(bucketOfPending + delayFail), Operation: o,
+		Title: "Look at the deliveries that wait for " + v.called(p), Priority: recommendation.P2, FirstSeenAt: oldest.Add(bucketOfPending + delayFail), Operation: o,
 		Subject:   timeline.Reference{Type: "integration", ID: p},
 		Rationale: fmt.Sprintf("The oldest waiting delivery is %s late.", phrase.Span(v.age(oldest.Add(bucketOfPending)))),
 		Evidence: []Evidence{

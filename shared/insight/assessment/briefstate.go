@@ -94,7 +94,7 @@ func (v view) sourceSentences() []Sentence {
 			text = fmt.Sprintf("%d integrations of the kind %s are synced; the one of longest ago: ", n, kind)
 		}
 		found = append(found, Sentence{
-			Text: fmt.Sprintf("%s%s was last synced %s ago.", text, oldest, phrase.Span(v.age(v.Syncs[oldest].LastSucceededAt))), Severity: Info,
+			Text: fmt.Sprintf("%s%s was last synced %s ago.", text, v.called(oldest), phrase.Span(v.age(v.Syncs[oldest].LastSucceededAt))), Severity: Info,
 			Subject: &timeline.Reference{Type: "integration", ID: oldest}, Evidence: []string{v.syncsHref(oldest)},
 		})
 	}
@@ -105,7 +105,7 @@ func (v view) sourceSentences() []Sentence {
 func (v view) endpointSentence(p string) Sentence {
 	e := v.Deliveries.Endpoints[p]
 	n := e.Hourly.Since(v.asOf.Add(-day))
-	text := p + ": " + counted(phrase.Plural(int(n.Total()), "attempt", "attempts")+" in 24 hours, ",
+	text := v.called(p) + ": " + counted(phrase.Plural(int(n.Total()), "attempt", "attempts")+" in 24 hours, ",
 		count{int(n.Failed), "failed"}, count{e.Pending, "waiting"}, count{e.Held.Total(), "held"}, count{e.Dead.Total(), "dead"})
 	return Sentence{
 		Text: text + ".", Severity: Info, Subject: &timeline.Reference{Type: "integration", ID: p}, Evidence: []string{v.integrationHref(p) + "/deliveries"},

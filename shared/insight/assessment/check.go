@@ -136,6 +136,14 @@ func (v view) age(t time.Time) time.Duration { return max(v.asOf.Sub(t), 0) }
 
 func (v view) href(path string) string { return v.path + path }
 
+// called returns what people call an integration: its title, if it has one, and its name.
+func (v view) called(provider string) string {
+	if title := v.Integrations[provider].Title; title != "" {
+		return title + " (" + provider + ")"
+	}
+	return provider
+}
+
 func (v view) integrationHref(provider string) string { return v.href("/integrations/" + provider) }
 
 // remedy returns an operation on an integration.

@@ -128,7 +128,7 @@ func (v view) oldest(what string, made func(projection.Integration) time.Time, w
 		}
 	}
 	found.status = grade(oldest, warn, fail)
-	found.reason = fmt.Sprintf("the oldest, of %s, is %s old; %s is a warning, %s a failure", provider, phrase.Span(oldest), phrase.Span(warn), phrase.Span(fail))
+	found.reason = fmt.Sprintf("the oldest, of %s, is %s old; %s is a warning, %s a failure", v.called(provider), phrase.Span(oldest), phrase.Span(warn), phrase.Span(fail))
 	if found.status != Pass {
 		found.remedy = v.remedy(operation, provider)
 	}
@@ -179,7 +179,7 @@ func syncFreshness(v view) verdict {
 			continue
 		}
 		found.status, found.remedy = status, v.remedy(v.syncOperation(p), p)
-		found.reason = fmt.Sprintf("%s has not been synced for %s; %s is a warning, %s a failure", p, phrase.Span(age), phrase.Span(warn), phrase.Span(fail))
+		found.reason = fmt.Sprintf("%s has not been synced for %s; %s is a warning, %s a failure", v.called(p), phrase.Span(age), phrase.Span(warn), phrase.Span(fail))
 	}
 	return found
 }
@@ -225,7 +225,7 @@ func syncFailures(v view) verdict {
 		}
 		if worst > 0 {
 			found.remedy = v.remedy(v.syncOperation(p), p)
-			found.reason = fmt.Sprintf("the last %s of %s failed; one is a warning, %d in a row are a failure", phrase.Plural(worst, "sync", "syncs"), p, syncFailuresFail)
+			found.reason = fmt.Sprintf("the last %s of %s failed; one is a warning, %d in a row are a failure", phrase.Plural(worst, "sync", "syncs"), v.called(p), syncFailuresFail)
 		}
 	}
 	return found
@@ -243,7 +243,7 @@ func (found *verdict) until(v view, provider string, end time.Time, t term) {
 	found.evidence = append(found.evidence, Evidence{
 		Name: t.what + " of " + provider, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(provider),
 	})
-	subject := "the " + t.what + " of " + provider + " "
+	subject := "the " + t.what + " of " + v.called(provider) + " "
 	switch {
 	case left <= 0 && found.status != Fail:
 		found.status, found.reason, found.remedy = Fail, subject+t.ended, v.remedy(t.renew, provider)

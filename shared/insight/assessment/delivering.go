@@ -200,7 +200,7 @@ func disabled(v view) verdict {
 		case i.Enabled && !i.FailingSince.IsZero() && v.age(i.FailingSince) >= failingWarn:
 			if found.status == Pass {
 				found.status, found.remedy = Warn, v.remedy("list-integration-deliveries", p)
-				found.reason = fmt.Sprintf("no delivery has reached %s for %s; after 5 days it is disabled", p, phrase.Span(v.age(i.FailingSince)))
+				found.reason = fmt.Sprintf("no delivery has reached %s for %s; after 5 days it is disabled", v.called(p), phrase.Span(v.age(i.FailingSince)))
 			}
 			found.evidence = append(found.evidence, Evidence{
 				Name: p + " is failing", Value: days(v.age(i.FailingSince)), Unit: "days", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries?state=scheduled",

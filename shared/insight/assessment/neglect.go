@@ -27,8 +27,8 @@ func resumeSchedule(v view, p string, i projection.Integration) (Recommendation,
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Resume the syncs of " + p, Priority: recommendation.P2, FirstSeenAt: i.SyncPausedAt, Operation: v.operation(v.syncOperation(p), p),
-		Rationale: fmt.Sprintf("After five failed syncs in a row the schedule of %s was paused, so nothing is fetched. Fix the cause first.", p),
+		Title: "Resume the syncs of " + v.called(p), Priority: recommendation.P2, FirstSeenAt: i.SyncPausedAt, Operation: v.operation(v.syncOperation(p), p),
+		Rationale: fmt.Sprintf("After five failed syncs in a row the schedule of %s was paused, so nothing is fetched. Fix the cause first.", v.called(p)),
 		Evidence:  []Evidence{{Name: "paused", Value: days(v.age(i.SyncPausedAt)), Unit: "days", At: i.SyncPausedAt, Href: v.syncsHref(p)}},
 	}, true
 }

@@ -161,7 +161,7 @@ func credentialsWorking(v view) verdict {
 			found.evidence = append(found.evidence, Evidence{
 				Name: "failed syncs of " + p + " in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.syncsHref(p),
 			})
-			found.status, found.reason, found.remedy = Fail, "the last sync of "+p+" failed", v.remedy(v.syncOperation(p), p)
+			found.status, found.reason, found.remedy = Fail, "the last sync of "+v.called(p)+" failed", v.remedy(v.syncOperation(p), p)
 		}
 	}
 	return found

@@ -52,7 +52,7 @@ func webhookEffect(v view) verdict {
 		})
 		if effective == 0 && ineffective >= arrival.Telling && found.status == Pass {
 			found.status, found.remedy = Warn, v.remedy("get-integration", p)
-			found.reason = fmt.Sprintf("none of the %d webhooks that %s received within a day took effect; the reason of most: %s", ineffective, p, r.Idle.Why)
+			found.reason = fmt.Sprintf("none of the %d webhooks that %s received within a day took effect; the reason of most: %s", ineffective, v.called(p), r.Idle.Why)
 		}
 	}
 	return found
@@ -70,7 +70,7 @@ func checkEffect(v view, p string, i projection.Integration) (Recommendation, bo
 		first = r.Taken.Last()
 	}
 	return Recommendation{
-		Title: "Look at why the webhooks of " + p + " take no effect", Priority: recommendation.P2, FirstSeenAt: first,
+		Title: "Look at why the webhooks of " + v.called(p) + " take no effect", Priority: recommendation.P2, FirstSeenAt: first,
 		Operation: v.operation("get-integration", p),
 		Rationale: fmt.Sprintf("%s received %d webhooks within a day, and none changed anything. The reason of most: %s. "+
 			"Check the configuration, the mapping and the policies.", p, ineffective, r.Idle.Why),

@@ -27,9 +27,9 @@ func resume(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Enable " + p + ", or delete it", Priority: recommendation.P4, FirstSeenAt: i.DisabledAt.Add(idleAdvice),
+		Title: "Enable " + v.called(p) + ", or delete it", Priority: recommendation.P4, FirstSeenAt: i.DisabledAt.Add(idleAdvice),
 		Operation: v.operation("enable-integration", p),
-		Rationale: fmt.Sprintf("A user disabled %s %s ago. Held deliveries are kept for 30 days only.", p, phrase.Span(v.age(i.DisabledAt))),
+		Rationale: fmt.Sprintf("A user disabled %s %s ago. Held deliveries are kept for 30 days only.", v.called(p), phrase.Span(v.age(i.DisabledAt))),
 		Evidence:  []Evidence{{Name: "disabled", Value: days(v.age(i.DisabledAt)), Unit: "days", At: i.DisabledAt, Href: v.integrationHref(p)}},
 	}, true
 }
@@ -42,24 +42,24 @@ func replaceCredentials(v view, p string, i projection.Integration) (Recommendat
 		return Recommendation{}, false
 	}
 	end, fix := i.CredentialsEnd.Format(time.DateOnly), " Make new ones at the provider and store them."
-	why := fmt.Sprintf("The credentials of %s expire on %s; then its syncs fail.", p, end)
+	why := fmt.Sprintf("The credentials of %s expire on %s; then its syncs fail.", v.called(p), end)
 	if left <= 0 {
-		why = fmt.Sprintf("The credentials of %s expired on %s, so its syncs fail.", p, end)
+		why = fmt.Sprintf("The credentials of %s expired on %s, so its syncs fail.", v.called(p), end)
 	}
 	r := Recommendation{
-		Title: "Replace the credentials of " + p, Priority: recommendation.P2, FirstSeenAt: i.CredentialsEnd.Add(-credentialLeft),
+		Title: "Replace the credentials of " + v.called(p), Priority: recommendation.P2, FirstSeenAt: i.CredentialsEnd.Add(-credentialLeft),
 		Operation: v.operation("get-integration", p),
 		Rationale: why + fix,
 		Evidence:  []Evidence{{Name: "credentials", Value: days(max(left, 0)), Unit: "days left", At: i.CredentialsEnd, Href: v.integrationHref(p)}},
 	}
 	if i.Connected {
-		r.Title, r.Rationale = "Connect "+p+" again", fmt.Sprintf("The provider ends the access of %s on %s; then its syncs fail. Connect it again.", p, end)
+		r.Title, r.Rationale = "Connect "+v.called(p)+" again", fmt.Sprintf("The provider ends the access of %s on %s; then its syncs fail. Connect it again.", v.called(p), end)
 	}
 	if left <= urgentExpiry {
 		r.Priority = recommendation.P1
 	}
 	if i.Connected && left <= 0 {
-		r.Rationale, r.FirstSeenAt = fmt.Sprintf("The provider has ended the access of %s on %s, so it is not synced. Connect it again.", p, end), i.CredentialsEnd
+		r.Rationale, r.FirstSeenAt = fmt.Sprintf("The provider has ended the access of %s on %s, so it is not synced. Connect it again.", v.called(p), end), i.CredentialsEnd
 	}
 	return r, true
 }
@@ -71,7 +71,7 @@ func refreshCredentials(v view, p string, i projection.Integration) (Recommendat
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Replace the credentials of " + p, Priority: recommendation.P3, FirstSeenAt: i.CredentialsAt.Add(credentialWarn),
+		Title: "Replace the credentials of " + v.called(p), Priority: recommendation.P3, FirstSeenAt: i.CredentialsAt.Add(credentialWarn),
 		Rationale: fmt.Sprintf("The credentials are %s old. Make new ones at the provider and store them.", phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "age of the credentials", Value: days(age), Unit: "days", At: i.CredentialsAt, Href: v.integrationHref(p)}},
 	}
@@ -100,9 +100,9 @@ func cancelSync(v view, p string, _ projection.Integration) (Recommendation, boo
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Cancel the sync of " + p, Priority: recommendation.P3, FirstSeenAt: s.RunningSince.Add(stuckAdvice),
+		Title: "Cancel the sync of " + v.called(p), Priority: recommendation.P3, FirstSeenAt: s.RunningSince.Add(stuckAdvice),
 		Operation: v.call("cancel-sync", "POST", "/memory/syncs/"+s.Run+"/cancel"),
-		Rationale: fmt.Sprintf("It has been running for %s. While it runs, %s takes no other sync.", phrase.Span(v.age(s.RunningSince)), p),
+		Rationale: fmt.Sprintf("It has been running for %s. While it runs, %s takes no other sync.", phrase.Span(v.age(s.RunningSince)), v.called(p)),
 		Evidence: []Evidence{
 			{Name: "running", Value: float64(v.age(s.RunningSince) / time.Hour), Unit: "hours", At: s.RunningSince, Href: v.href("/memory/syncs/" + s.Run)},
 		},
@@ -116,7 +116,7 @@ func confirmSync(v view, p string, _ projection.Integration) (Recommendation, bo
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Decide what the sync of " + p + " may remove", Priority: recommendation.P1, FirstSeenAt: s.RunningSince,
+		Title: "Decide what the sync of " + v.called(p) + " may remove", Priority: recommendation.P1, FirstSeenAt: s.RunningSince,
 		Operation: v.call("get-sync", "GET", "/memory/syncs/"+s.Run),
 		Rationale: fmt.Sprintf("It would remove many items, so it waits. Look whether they are gone at the provider, then confirm or cancel the run. "+
 			"Meanwhile %s takes no other sync. After 3 days the run ends and removes nothing.", p),
@@ -132,7 +132,7 @@ func firstSync(v view, p string, i projection.Integration) (Recommendation, bool
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Sync " + p + " for the first time", Priority: recommendation.P2, FirstSeenAt: i.CertifiedAt.Add(time.Hour),
+		Title: "Sync " + v.called(p) + " for the first time", Priority: recommendation.P2, FirstSeenAt: i.CertifiedAt.Add(time.Hour),
 		Operation: v.operation("sync-memory", p),
 		Rationale: p + " is certified, but no sync has stored anything from it yet.",
 		Evidence:  []Evidence{{Name: "certified", Value: float64(v.age(i.CertifiedAt) / time.Hour), Unit: "hours", At: i.CertifiedAt, Href: v.integrationHref(p)}},
@@ -147,9 +147,9 @@ func checkSilence(v view, p string, i projection.Integration) (Recommendation, b
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Look at why " + p + " is silent", Priority: recommendation.P4, FirstSeenAt: m.LastChangedAt.Add(silentAdvice),
+		Title: "Look at why " + v.called(p) + " is silent", Priority: recommendation.P4, FirstSeenAt: m.LastChangedAt.Add(silentAdvice),
 		Operation: v.call("list-memories", "GET", "/memory?provider="+url.QueryEscape(p)),
-		Rationale: fmt.Sprintf("%s has changed nothing in memory for %s. Check at the provider that it still sends.", p, phrase.Span(silent)),
+		Rationale: fmt.Sprintf("%s has changed nothing in memory for %s. Check at the provider that it still sends.", v.called(p), phrase.Span(silent)),
 		Evidence:  []Evidence{{Name: "silent", Value: days(silent), Unit: "days", At: m.LastChangedAt, Href: v.href("/memory?provider=" + url.QueryEscape(p))}},
 	}, true
 }

@@ -40,13 +40,14 @@ const (
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
+	maxCalled       = 40  // bytes of an integration's title
 	maxSpells       = 16  // steps of 8 hours with failures that a provider keeps: more than the five days after which it is disabled
 	maxFailures     = 10  // failed syncs that are counted
 	maxStandings    = 64  // recommendations with a decision; Fold drops those that ended first
 	maxExecutives   = 10  // executives that asked for too much; Fold drops those of longest ago
 	maxWork         = 50  // goals whose work is counted
 	maxWhy          = 72  // bytes of the reason why deliveries took no effect, or why a goal has its status
-	maxError        = 160 // bytes of the error of a failed sync
+	maxError        = 128 // bytes of the error of a failed sync
 	maxOutcomes     = 10  // live runs whose outcomes are kept
 	maxSuccesses    = 3   // successful syncs whose times are kept
 )
@@ -99,6 +100,7 @@ type Excess struct {
 // Integration holds the facts about one configured connector.
 type Integration struct {
 	Kind           string             `json:"kind" doc:"kind of connector" example:"webhook"`
+	Title          string             `json:"title,omitempty" doc:"what people call it, cut at 40 bytes; absent: nothing but its name"`
 	State          integration.State  `json:"state" doc:"whether it is in the sandbox or certified" enum:"sandbox,certified"`
 	Enabled        bool               `json:"enabled" doc:"false: nothing goes in or out"`
 	DisabledReason string             `json:"disabledReason,omitempty" doc:"why it is disabled" enum:"manual,gone,failing,imported"`

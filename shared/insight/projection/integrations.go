@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
@@ -66,7 +67,7 @@ func shown(i Integration, is integration.Integration, sandboxed time.Time) Integ
 	if s := is.Schedule; s != nil {
 		i.SyncSeconds, i.SyncPausedAt = int64(s.Interval()/time.Second), at(s.PausedAt)
 	}
-	i.Kind, i.State, i.Enabled, i.Ports, i.CreatedAt = is.Kind, is.State, is.Enabled, is.Permissions, is.CreatedAt.UTC()
+	i.Kind, i.Title, i.State, i.Enabled, i.Ports, i.CreatedAt = is.Kind, text.TruncateJSON(is.Title, maxCalled), is.State, is.Enabled, is.Permissions, is.CreatedAt.UTC()
 	i.DisabledReason, i.DisabledAt = "", time.Time{}
 	i.CertifiedAt, i.CertifiedUntil = time.Time{}, time.Time{}
 	i.ClosedPorts = nil

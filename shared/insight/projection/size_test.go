@@ -179,7 +179,7 @@ func large(t testing.TB, integrations int) projection.Context {
 		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
 		p.Syncs[name] = projection.Sync{
 			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: ended, LastSucceededAt: ended, Successes: successes, Outcomes: []int64{-1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10},
-			Failures: failures, FailuresInRow: 10, FailingSince: ended, Error: strings.Repeat("e", 160),
+			Failures: failures, FailuresInRow: 10, FailingSince: ended, Error: strings.Repeat("e", 128),
 		}
 		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells, Received: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Sent: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Taken: taken, Idle: projection.Idle{At: now.Truncate(time.Millisecond), Count: 123456, Why: strings.Repeat("w", 72)}}
 		if n >= integrations {
@@ -187,7 +187,7 @@ func large(t testing.TB, integrations int) projection.Context {
 		}
 		p.Integrations[name] = projection.Integration{
 			Kind: "webhook", State: "certified", Enabled: true, Ports: ports, CertifiedPorts: ports, CertifiedAt: now, CertifiedUntil: now,
-			SandboxedAt: now, SandboxedCause: "configuration", SyncSeconds: 86400, SyncPausedAt: now, SecretAt: now, CredentialsAt: now, CredentialsEnd: noon(), Connected: true, CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
+			Title: strings.Repeat("t", 40), SandboxedAt: now, SandboxedCause: "configuration", SyncSeconds: 86400, SyncPausedAt: now, SecretAt: now, CredentialsAt: now, CredentialsEnd: noon(), Connected: true, CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
 		}
 	}
 	p.Deliveries.Daily = window(31, 24*time.Hour)

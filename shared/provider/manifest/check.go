@@ -45,7 +45,7 @@ func (d Document) check() []fault.FieldError {
 		c.stream(at, s)
 	}
 	for name, v := range d.Configuration {
-		c.refuse(name == "schedule" || name == "permissions" || name == "signingSecret" || name == "tables", "is a name that the service uses; choose another", "configuration", name)
+		c.refuse(name == "schedule" || name == "permissions" || name == "title" || name == "signingSecret" || name == "tables", "is a name that the service uses; choose another", "configuration", name)
 		c.refuse(v.Optional && v.Default != "", "is never absent with a default; leave optional out", "configuration", name, "optional")
 		c.refuse(!v.Optional && v.Example == "" && len(v.Enum) == 0, "is missing; a variable that is not optional needs an example", "configuration", name, "example")
 	}

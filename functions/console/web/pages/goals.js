@@ -28,12 +28,36 @@ const draft = {
   },
 };
 
-const requested = ({ title, due, ...m }) => ({ title, ...(due && { dueAt: /^\d{4}-\d{2}-\d{2}$/.test(due) ? `${due}T00:00:00Z` : due }), ...(Object.values(m).some(Boolean) && { measure: { direction: 'up', ...m } }) });
+/** sources are the fields of a goal whose number a list of an integration gives. */
+const sources = (lists) => ({
+  from: { title: 'Number from', oneOf: lists.map(([provider, stream, title]) => ({ const: `${provider} ${stream}`, title: `${title ?? provider}: ${stream}` })), description: 'A list of an integration, whose syncs then read the value. Without it, you tell the value.' },
+  pointer: { title: 'Where in a record', maxLength: 256, description: 'A JSON Pointer into what the provider sends, such as /amount_paid.', examples: ['/amount_paid'] },
+  aggregate: { title: 'Made one by', enum: ['sum', 'count', 'last', 'max', 'min', 'avg'], description: 'What becomes of the numbers of all records.' },
+  factor: { title: 'Times', maxLength: 32, description: '0.01 makes euros of cents.', examples: ['0.01'] },
+});
+
+const requested = ({ title, due, from, pointer, aggregate, factor, ...m }) => {
+  const [provider, stream] = (from ?? '').split(' ');
+  const source = from && { provider, stream, pointer: pointer ?? '', aggregate: aggregate ?? 'sum', ...(factor && { factor }) };
+  return { title, ...(due && { dueAt: /^\d{4}-\d{2}-\d{2}$/.test(due) ? `${due}T00:00:00Z` : due }), ...((source || Object.values(m).some(Boolean)) && { measure: { direction: 'up', ...m, ...(source && { source }) } }) };
+};
+
+/** named leads what the service found wrong to the fields of the form. */
+const named = (pointer) => pointer.replace(/^\/measure\/source\/(provider|stream)$/, '/from').replace(/^\/measure\/(source\/)?/, '/').replace(/^\/dueAt$/, '/due');
 
 /** NewGoal makes a goal of the company's own. */
 function NewGoal() {
-  const submit = async (body) => { const { body: made } = await call('POST', 'goals', { body: requested(body) }); forget('goals'); go(place(['goals', made.id])); };
-  return html`<details class="card narrow"><summary>New goal</summary><div class="inside"><${SchemaForm} schema=${draft} label="Create" submit=${submit} prefix="g" /></div></details>`;
+  const integrations = useLive('integrations', { poll: false }), connectors = useLive('connectors', { poll: false });
+  const submit = async (body) => {
+    try { const { body: made } = await call('POST', 'goals', { body: requested(body) }); forget('goals'); go(place(['goals', made.id])); } catch (problem) {
+      problem.errors = problem.errors?.map((e) => ({ ...e, pointer: named(e.pointer) }));
+      throw problem;
+    }
+  };
+  const streams = Object.fromEntries((connectors.data?.items ?? []).map((c) => [c.provider, c.streams ?? []]));
+  const lists = (integrations.data?.items ?? []).flatMap((i) => (streams[i.kind] ?? []).map((s) => [i.provider, s, i.title]));
+  const schema = lists.length ? { ...draft, properties: { ...draft.properties, ...sources(lists) } } : draft;
+  return html`<details class="card narrow"><summary>New goal</summary><div class="inside"><${SchemaForm} schema=${schema} label="Create" submit=${submit} prefix="g" /></div></details>`;
 }
 
 export function Goals() {
@@ -53,7 +77,7 @@ export function Goal({ id }) {
   return html`<${Head} title=${live.data?.title ?? 'Goal'} up=${{ href: '#/goals', text: 'Goals' }}><${Curl} path=${`goals/${encodeURIComponent(id)}`} /><//>
     <${Await} of=${live}>${(g, etag) => html`<section class="card"><p class="row"><${Status} of=${g.alignment.status} /><span class="muted">score ${number(g.alignment.score)}</span></p><${Progress} share=${g.progress} label="Progress" />
       <ul>${g.alignment.reasons.map((r) => html`<li key=${r}>${sentence(r)}</li>`)}</ul><dl class="facts"><div><dt>State</dt><dd>${sentence(words(g.state))}</dd></div>
-      <div><dt>Due</dt><dd>${g.dueAt ? clock(Date.parse(g.dueAt), true).slice(0, 10) : 'no date'}</dd></div><div><dt>From</dt><dd>${own(g) ? 'the company' : html`<a href=${place(['integrations', g.provider])}>${g.provider}</a>`}</dd></div>${g.measure && html`<div><dt>Value</dt><dd>${g.measure.current} of ${g.measure.target} ${g.measure.unit}, from ${g.measure.start}</dd></div>`}<div><dt>Changed</dt><dd><${Time} at=${g.updatedAt} /></dd></div></dl></section>
+      <div><dt>Due</dt><dd>${g.dueAt ? clock(Date.parse(g.dueAt), true).slice(0, 10) : 'no date'}</dd></div><div><dt>From</dt><dd>${own(g) ? 'the company' : html`<a href=${place(['integrations', g.provider])}>${g.provider}</a>`}</dd></div>${g.measure && html`<div><dt>Value</dt><dd>${g.measure.current ?? 'none yet'} of ${g.measure.target} ${g.measure.unit}${g.measure.start && `, from ${g.measure.start}`}</dd></div>`}${g.measure?.source && html`<div><dt>Read from</dt><dd><a href=${place(['integrations', g.measure.source.provider])}>${g.measure.source.provider}</a>: the ${g.measure.source.aggregate} of <code>${g.measure.source.pointer || 'records'}</code> in ${g.measure.source.stream}${g.measure.source.factor && `, times ${g.measure.source.factor}`}${g.measure.source.endedAt && html`, until <${Time} at=${g.measure.source.endedAt} />`}</dd></div>`}<div><dt>Changed</dt><dd><${Time} at=${g.updatedAt} /></dd></div></dl></section>
       ${own(g) && write() && html`<${Own} key=${etag} of=${g} etag=${etag} reload=${live.reload} />`}
       ${g.measure && html`<${History} id=${id} unit=${g.measure.unit} />`}
       ${g.alignment.status !== 'aligned' && html`<${Explanation} path=${`goals/${encodeURIComponent(id)}/explanation`} />`}`}<//>`;
@@ -64,8 +88,9 @@ function Own({ of, etag, reload }) {
   const path = `goals/${encodeURIComponent(of.id)}`, [value, setValue] = useState(of.measure?.current ?? String(Math.round(of.progress * 100))), [ask, setAsk] = useState(false);
   const change = (body) => async () => { await asShown(() => call('PATCH', path, { body, headers: ifMatch(etag) }), reload); forget('goals'); reload(); };
   const moved = of.measure ? { measure: { current: value.trim() } } : { progress: Number(value) / 100 };
-  return html`<section class="card narrow"><h2>Change</h2><label class="field"><span>${of.measure ? `Value, ${of.measure.unit}` : 'Done, %'}</span><input id="goal-value" value=${value} inputmode="decimal" autocomplete="off" onInput=${(e) => setValue(e.currentTarget.value)} /></label>
-    <p class="row"><${Action} primary label="Store" run=${change(moved)} /><${Action} label=${of.state === 'open' ? 'Close the goal' : 'Open it again'} run=${change({ state: of.state === 'open' ? 'closed' : 'open' })} /><button type="button" class="danger" onClick=${() => setAsk(true)}>Delete</button></p>
+  const source = of.measure?.source, read = async () => { await call('POST', `memory/sync/${encodeURIComponent(source.provider)}`, { body: {} }); forget('memory/syncs'); return html`A run was requested. <a href="#/syncs">See the syncs</a>`; };
+  return html`<section class="card narrow"><h2>Change</h2>${source ? html`<p class="row">${!source.endedAt && html`<${Action} primary label="Sync now" run=${read} />`}<${Action} label="Tell the value by hand" run=${change({ measure: { source: null } })} /></p>` : html`<label class="field"><span>${of.measure ? `Value, ${of.measure.unit}` : 'Done, %'}</span><input id="goal-value" value=${value} inputmode="decimal" autocomplete="off" onInput=${(e) => setValue(e.currentTarget.value)} /></label>`}
+    <p class="row">${!source && html`<${Action} primary label="Store" run=${change(moved)} />`}<${Action} label=${of.state === 'open' ? 'Close the goal' : 'Open it again'} run=${change({ state: of.state === 'open' ? 'closed' : 'open' })} /><button type="button" class="danger" onClick=${() => setAsk(true)}>Delete</button></p>
     ${ask && html`<${Confirm} title="Delete the goal" name=${of.title} label="Delete" close=${() => setAsk(false)} consequences=${['The goal and its history are gone.', 'What it did stays on the timeline.']}
       run=${async () => { await asShown(() => call('DELETE', path, { headers: ifMatch(etag) }), reload); forget('goals'); go('#/goals'); }} />`}</section>`;
 }

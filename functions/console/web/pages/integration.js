@@ -16,7 +16,7 @@ export function Integration({ provider, tab = '' }) {
   const path = `integrations/${encodeURIComponent(provider)}`, live = useLive(path);
   const changed = () => { forget('integrations'); forget('mission-control'); live.reload(); };
   const sends = live.data?.permissions.includes('event.deliver'), receives = live.data?.permissions.includes('inbound.receive'), write = may('integrations:write');
-  return html`<${Head} title=${provider} up=${{ href: '#/integrations', text: 'Integrations' }} about=${live.data?.url ?? named(live.data?.config)}>${tab !== 'deliveries' && html`<${Curl} path=${path} />`}<//>
+  return html`<${Head} title=${live.data?.title ?? provider} up=${{ href: '#/integrations', text: 'Integrations' }} about=${live.data?.url ?? named(live.data?.config)}>${tab !== 'deliveries' && html`<${Curl} path=${path} />`}<//>
     ${live.problem?.status === 404 ? html`<${Empty} title="${provider} is not configured">Connect it first. <p><a class="button primary" href=${place(['connect', provider.split('-')[0]])}>Connect ${provider.split('-')[0]}</a></p><//>` : html`<${Await} of=${live}>${(i, etag) => html`
       <${Links} kind="tabs" label="Parts of ${provider}" of=${tabs.filter(([id]) => ({ deliveries: sends, mapping: receives, filter: sends && write, settings: write })[id] ?? true).map(([id, text]) => [place(['integrations', provider, ...(id ? [id] : [])]), text, tab === id])} />
       ${tab === '' && html`<${Overview} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}

@@ -30,7 +30,7 @@ const tally = (items) => [['fail', 'failing'], ['warn', 'with a warning']].map((
 
 const Cards = ({ items, list }) => html`<ul class="plain grid two">${items.map((i) => html`<li key=${i.provider} class="card"><${Summary} of=${i} />${i.paused && html`<${Later} part="Paused" of=${i} changed=${list.reload} />`}</li>`)}</ul>`;
 
-const Summary = ({ of }) => html`<h2><a href=${place(['integrations', of.provider])}>${of.provider}</a></h2>
+const Summary = ({ of }) => html`<h2><a href=${place(['integrations', of.provider])}>${of.title ?? of.provider}</a>${of.title && html` <small class="muted">${of.provider}</small>`}</h2>
   <p class="row"><${Status} of=${of.enabled ? of.state : 'disabled'} />${of.enabled && of.health.status !== 'unknown' && html`<${Status} of=${of.health.status} label=${health[of.health.status]} />`}</p>
   <p class="muted clip">${of.url ?? named(of.config) ?? ''}</p>
   <p class="muted fine">${of.permissions.includes('event.deliver') ? html`${of.health.lastSuccessAt ? html`Last success <${Time} at=${of.health.lastSuccessAt} />` : 'No success yet'}${of.health.successRate24h !== null && of.health.successRate24h !== undefined && html` · ${percent(of.health.successRate24h)} delivered in 24 hours`}`

@@ -100,6 +100,36 @@ const steps = {
     await page.getByRole('heading', { name: 'Goals', level: 1 }).waitFor();
     need('the goals that are left', (await api('GET', 'goals')).items.length, 0);
   },
+  async catalogue() { // found by a word, a second one of a kind under a free name and a title, and a goal that its list measures
+    await api('POST', 'integrations/http', { url: 'https://one.example.com/', itemsPath: '/data', idPath: '/id', titlePath: '/name', target: 'memory' });
+    await visit(page, '#/connect');
+    await page.getByLabel('Search').fill('http list');
+    await main.getByRole('link', { name: 'Connect another: HTTP list' }).click();
+    await page.getByLabel('URL').fill('https://two.example.com/');
+    await page.getByLabel('Id', { exact: true }).fill('/id');
+    await page.getByLabel('Title', { exact: true }).fill('/name');
+    await page.getByLabel('Target').selectOption('memory');
+    await page.getByLabel('Shown as').fill('Orders of the shop');
+    await page.getByRole('button', { name: 'Configure' }).click();
+    await page.getByRole('heading', { name: 'Orders of the shop', level: 1 }).waitFor();
+    need('the title of the second', (await api('GET', 'integrations/http-2')).title, 'Orders of the shop');
+    await visit(page, '#/goals');
+    await main.getByText('New goal').click();
+    for (const [name, value] of [['title', 'Revenue'], ['target', '50000'], ['unit', 'EUR'], ['pointer', 'total'], ['factor', '0.01']]) await main.locator(`#g-${name}`).fill(value);
+    await main.locator('#g-from').selectOption('http-2 list');
+    await main.getByRole('button', { name: 'Create' }).click();
+    await main.getByRole('alert').getByRole('link', { name: 'Where in a record' }).click();
+    await main.locator('#g-pointer').fill('/total');
+    await main.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Revenue', level: 1 }).waitFor();
+    await main.getByText('none yet of 50000 EUR').waitFor();
+    const [made] = (await api('GET', 'goals')).items;
+    need('the source of the goal', made.measure.source, { provider: 'http-2', stream: 'list', pointer: '/total', aggregate: 'sum', factor: '0.01' });
+    await main.getByRole('button', { name: 'Tell the value by hand' }).click();
+    await main.getByLabel('Value, EUR').waitFor();
+    await api('DELETE', `goals/${made.id}`);
+    for (const provider of ['http', 'http-2']) await api('DELETE', `integrations/${provider}`);
+  },
   async deliveries() { // of all endpoints in one list
     await api('POST', 'integrations/webhook-other', { url: 'https://other.example.com/', events: ['integration.*', 'timeline.*'] });
     await api('POST', 'integrations/webhook-third', { url: 'https://third.example.com/', events: ['integration.*', 'timeline.*'] });
