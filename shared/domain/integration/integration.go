@@ -57,7 +57,7 @@ type Integration struct {
 	Provider       string           `json:"provider"`              // "webhook", "webhook-billing", "github"
 	Kind           string           `json:"kind"`                  // the connector: "webhook", "github"
 	Incarnation    string           `json:"incarnation,omitempty"` // see Integration
-	Title          string           `json:"title,omitempty"` // what people call it
+	Title          string           `json:"title,omitempty"`       // what people call it
 	State          State            `json:"state"`
 	Enabled        bool             `json:"enabled"`
 	Disabled       *Disabled        `json:"disabled,omitempty"`
