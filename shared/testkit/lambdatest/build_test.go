@@ -26,7 +26,7 @@ const maxSize = 12_000_000
 func sizeOf(function string) int {
 	switch function {
 	case "inbound":
-		return 14_900_000
+		return 15_100_000
 	case "integrations":
 		return 14_600_000
 	case "operations":
