@@ -88,3 +88,20 @@ func TestParty_Verify(t *testing.T) {
 		t.Errorf("transports differ (-want +got):\n%s", diff)
 	}
 }
+
+// FuzzParty refuses what a browser did not make, without a panic.
+func FuzzParty(f *testing.F) {
+	party, _ := passkey.NewParty("https://api.example.com", "Mission Control")
+	challenge := passkey.NewChallenge()
+	f.Add([]byte(`{"id":"AQ","rawId":"AQ","type":"public-key","response":{"clientDataJSON":"e30","authenticatorData":"AA","signature":"AA"}}`))
+	f.Add([]byte(`{"id":"AQ","rawId":"AQ","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA"}}`))
+	f.Add([]byte(`{"response":null}`))
+	f.Fuzz(func(t *testing.T, response []byte) {
+		if _, made := party.Register(challenge, "h", response); made {
+			t.Error("a passkey was made of nothing")
+		}
+		if _, signed, _ := party.Verify(challenge, "h", passkey.Key{ID: []byte{1}}, response); signed {
+			t.Error("a signature was made of nothing")
+		}
+	})
+}
