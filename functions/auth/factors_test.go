@@ -415,10 +415,7 @@ func TestFactor_Told(t *testing.T) {
 	h.Do("DELETE", "/auth/factors/"+p.factorID, p.session, nil).Want(204)
 	for companyID, want := range map[string][]string{h.A.ID: {"begin-factor", "confirm-factor", "remove-factor"}, h.B.ID: {"confirm-factor", "remove-factor"}} {
 		var got []string
-		for item, err := range store.For(h.Store, companyID).Items(t.Context(), store.Query{Prefix: audit.Prefix}) {
-			errtest.Must(t, err)
-			var r audit.Record
-			errtest.Must(t, item.Decode(&r))
+		for _, r := range recorded(t, h, companyID) {
 			if strings.HasSuffix(r.Operation, "-factor") {
 				got = append(got, r.Operation)
 			}
@@ -503,4 +500,16 @@ func TestFactor_Required(t *testing.T) {
 	if diff := cmp.Diff(user.Member.Scopes(), claims.Scopes); diff != "" {
 		t.Errorf("scopes after the enrolment differ (-want +got):\n%s", diff)
 	}
+}
+
+// recorded returns the audit records of a company.
+func recorded(t *testing.T, h *webtest.Harness, companyID string) (all []audit.Record) {
+	t.Helper()
+	for item, err := range store.For(h.Store, companyID).Items(t.Context(), store.Query{Prefix: audit.Prefix}) {
+		errtest.Must(t, err)
+		var r audit.Record
+		errtest.Must(t, item.Decode(&r))
+		all = append(all, r)
+	}
+	return all
 }

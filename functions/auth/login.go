@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"orgops/shared/base/fault"
@@ -146,7 +147,11 @@ func (d Deps) remember(ctx context.Context, right []company.Account, chosen user
 			return err
 		}
 	}
-	return ignoreConflict(d.Store.Commit(ctx, append(a.Writes(), told...)...))
+	err := d.Store.Commit(ctx, append(a.Writes(), told...)...)
+	if errors.Is(err, store.ErrConflict) && len(told) > 0 { // whoever wrote the account at the same moment, the person is told
+		err = d.Store.Commit(ctx, told...)
+	}
+	return ignoreConflict(err)
 }
 
 // identify names the user of the request in its audit record.

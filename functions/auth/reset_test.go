@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,11 @@ func TestReset(t *testing.T) {
 		h.Do(method, "/auth/reset/"+code.Code, "", nil).Want(405)
 	}
 	resets(h, code.Code, "ada@acme-2026").WantProblem(422, "invalid") // and does not use the code up
+	for _, r := range recorded(t, h, h.A.ID) {
+		if strings.Contains(r.Resource, code.Code) {
+			t.Errorf("the record of %s holds the code", r.Operation)
+		}
+	}
 	var done auth.PasswordReset
 	resets(h, code.Code, another).Want(200).JSON(&done)
 	if done.Companies != 2 {

@@ -16,7 +16,7 @@ import (
 // which the person gets by mail. changed reports whether the account is to be stored.
 func (d Deps) come(ctx context.Context, a *company.Account, login user.Login) (told []store.Op, changed bool) {
 	network, browser := web.Source(ctx), browserOf(web.Agent(ctx))
-	changed, strange := a.Seen.Note(login.UserID, network, browser, d.Now())
+	changed, strange := a.Come(network, browser, d.Now())
 	if strange {
 		told = notice.SignedIn(login.CompanyID, login.UserID, network, browser, d.Now()).Create(store.For(d.Store, login.CompanyID))
 	}

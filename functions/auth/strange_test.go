@@ -82,6 +82,28 @@ func TestLogin_Strange(t *testing.T) {
 	}
 }
 
+// TestLogin_Strange_Companies knows a network and a browser in every company of the person.
+func TestLogin_Strange_Companies(t *testing.T) {
+	t.Parallel()
+	h, clock := harness(t)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	for _, companyID := range []string{h.B.ID, h.A.ID, h.B.ID} {
+		clock.Advance(1e9)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/auth/login",
+			strings.NewReader(`{"email":"`+h.A.Email+`","password":"`+webtest.Password+`","company":"`+companyID+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header["User-Agent"], r.RemoteAddr = []string{firefox}, "198.51.100.7:1"
+		w := httptest.NewRecorder()
+		h.Server.ServeHTTP(w, r)
+		if w.Code != 200 {
+			t.Fatalf("status = %d, want 200: %s", w.Code, w.Body)
+		}
+	}
+	if got := told(t, h); len(got) != 0 {
+		t.Errorf("notices = %q, want none: the person came from there before", got)
+	}
+}
+
 // TestLogin_Strange_Kept forgets a network after 90 days without a login, and stores no address.
 func TestLogin_Strange_Kept(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func (d Deps) unsubscribe(ctx context.Context, in *clickInput) (*stopOutput, err
 		return nil, err
 	}
 	web.Identify(ctx, c, web.Caller{UserID: s.UserID, Company: s.Company})
-	if err := s.Take(ctx, store.For(web.Recorded(ctx, d.Store), s.Company)); err != nil {
+	if err := s.Take(ctx, store.For(web.Recorded(ctx, d.Store), s.Company), d.Now()); err != nil {
 		return nil, err
 	}
 	return stopPage("Stopped: "+named(s.Kind), "No more mails of this kind come to you. You can choose them again when you are signed in.", ""), nil

@@ -15,7 +15,7 @@ import (
 
 func (d Deps) registerNotices(api huma.API) {
 	web.Register(api, noticeOperation(http.MethodGet, "/notices", "list-notices", "List what people were told",
-		"Each notice with who was told what by which channel, its state and its attempts, newest first. Notices are kept for 90 days.",
+		"Each notice with who was told what by which channel, its state and its attempts, newest first. Notices are kept for 90 days. The text of a brief is shown to those who read the brief, and that of a new sign-in to the person alone.",
 		http.StatusOK, user.ScopeOperationsRead), listNotices)
 	d.registerNoticePreferences(api)
 }
@@ -38,7 +38,15 @@ func listNotices(ctx context.Context, in *noticesInput) (*web.PageOutput[notice.
 	keep := func(n notice.Notice) bool {
 		return (in.State == "" || string(n.State) == in.State) && (in.Kind == "" || string(n.Kind) == in.Kind) && (in.User == "" || n.UserID == in.User)
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: notice.Prefix, Desc: true}, keep, in.State, in.Kind, in.User)
+	out, err := web.List(ctx, in.PageQuery, store.Query{Prefix: notice.Prefix, Desc: true}, keep, in.State, in.Kind, in.User)
+	if err != nil {
+		return nil, err
+	}
+	caller := web.CallerOf(ctx)
+	for i, n := range out.Body.Items {
+		out.Body.Items[i] = n.For(caller.UserID, caller.Has(user.ScopeIntelligenceRead))
+	}
+	return out, nil
 }
 
 // invitation returns the notice that brings an invited user the token, sealed.

@@ -83,6 +83,9 @@ const _ = uint(maxOps - goal.MaxSourced*intake.MaxOpsPerAction)
 func (s *slice) readings(ctx context.Context, i integration.Integration) (part plan, err error) {
 	planner := s.planner(i)
 	for _, t := range s.record.Work.Tallies {
+		if s.record.Work.Shifting && t.Source.Aggregate.Counts() {
+			s.record.Warn("the pages of this list are numbered, so a record that was created or removed while it was read may be counted twice, or left out, until the next full sync")
+		}
 		old, err := s.measured(ctx, t.Goal)
 		if err != nil {
 			return plan{}, err

@@ -83,6 +83,33 @@ func TestTicker_Brief_Changed(t *testing.T) {
 	}
 }
 
+// TestTicker_Brief_Again goes on for a person who has stopped other mails by a click, and for one who may read the brief again.
+func TestTicker_Brief_Again(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.Clock.Set(time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC))
+	r.Put("a", user.Key(ada), user.Entity, user.User{ID: ada})
+	r.prefer(0, nil)
+	errtest.Must(t, notice.Stop{Company: "a", UserID: ada, Kind: notice.Alert}.Take(t.Context(), r.Company("a"), r.Clock.Now()))
+	founder := user.User{ID: ada, Role: user.Founder, State: user.Active}
+	for _, u := range []user.User{
+		founder, {ID: ada, Role: user.Operator, State: user.Active}, {ID: ada, Role: user.Founder, State: user.Disabled},
+		founder, founder, founder, founder, founder, // until the next Saturday
+	} {
+		c := r.Company("a")
+		item, err := c.Get(t.Context(), user.Key(ada), nil)
+		errtest.Must(t, err)
+		errtest.Must(t, c.Commit(t.Context(), c.Save(user.Key(ada), user.Entity, item.Version, u)))
+		for range 24 {
+			r.Clock.Advance(time.Hour)
+			r.tick()
+		}
+	}
+	if diff := cmp.Diff([]string{"Sat 06:30", "Sat 05:30"}, r.briefs()); diff != "" {
+		t.Errorf("briefs differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestTicker_Brief_Left ends the timers of a person who has left.
 func TestTicker_Brief_Left(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,7 @@ func needs() map[string]need {
 		"integrations": {sends: true, seal: true, connects: true, write: []string{data.Companies, data.Timers}},
 		"inbound":      {unseal: true, connects: true, write: []string{data.Companies, data.Timers}},
 		"executives":   {write: []string{data.Companies, data.Timers}},
+		"memory":       {write: []string{data.Companies, data.Timers}}, // the review of a goal with a date
 		"mcp":          {write: []string{data.Companies, data.Timers}}, // an executive's actions
 		"operations": {
 			sends: true, mails: true, seal: true, // a test of a channel of notices

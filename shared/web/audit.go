@@ -96,6 +96,8 @@ func (s *Server) follow(op *huma.Operation, req *request, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	if rest, ok := strings.CutPrefix(path, "companies/"); ok {
 		_, path, _ = strings.Cut(rest, "/")
+	} else {
+		path = strings.TrimPrefix(op.Path, "/") // the path of such an operation may hold a code, which the record's readers must not see
 	}
 	req.trail = &trail{server: s, req: req, resource: path[:min(len(path), maxResource)], told: op.Metadata[refusalsMark] != nil}
 }

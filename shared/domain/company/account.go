@@ -32,6 +32,11 @@ type Member struct {
 	changed bool
 }
 
+// Come notes where the person logs in from; see user.Seen. All companies of the person share what was seen.
+func (a *Account) Come(network, browser string, now time.Time) (changed, strange bool) {
+	return a.Seen.Note(a.partition.String(), network, browser, now)
+}
+
 // Accounts returns the accounts of an e-mail address, the proven one first.
 func Accounts(ctx context.Context, st store.Store, email string) ([]Account, error) {
 	items, err := itemsOf(ctx, st, store.Login(email))

@@ -23,6 +23,9 @@ const (
 	Avg   Aggregate = "avg"
 )
 
+// Counts reports whether a record that is read twice changes the result.
+func (a Aggregate) Counts() bool { return a == Sum || a == Count || a == Avg }
+
 // Source says where the number of a goal of the company's own comes from.
 type Source struct {
 	Provider  string    `json:"provider" minLength:"1" maxLength:"64" doc:"the integration whose syncs read the number" example:"stripe"`

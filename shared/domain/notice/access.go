@@ -67,16 +67,17 @@ func (n *Stored) Bring(code []byte, until time.Time) {
 	}
 }
 
+const newSignIn = "new-sign-in"
+
 // SignedIn returns the notice of a login from a network or a browser that the user has not used before.
 func SignedIn(companyID, userID, network, browser string, now time.Time) Stored {
 	facts := []Fact{{Name: "Time", At: now}, {Name: "Browser", Value: browser}}
 	if network != "" {
 		facts = append(facts, Fact{Name: "Network", Value: network})
 	}
-	const name = "new-sign-in"
 	at := now.UTC().Truncate(time.Millisecond)
 	return Stored{Notice: Notice{
-		ID: id.At(now, companyID, userID, name, network, browser), Kind: Security, Name: name, UserID: userID, Channel: Mail, About: "user:" + userID,
+		ID: id.At(now, companyID, userID, newSignIn, network, browser), Kind: Security, Name: newSignIn, UserID: userID, Channel: Mail, About: "user:" + userID,
 		Subject: "New sign-in", Why: "Your password was used from a network or a browser that was not used before.", State: Waiting, CreatedAt: at, DueAt: at,
 	}, Content: Content{
 		Paragraphs: []string{

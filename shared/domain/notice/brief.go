@@ -62,17 +62,25 @@ func Reads(r user.Role) bool { return slices.Contains(r.Scopes(), user.ScopeInte
 // timer of former preferences has no effect. A person without a brief has no timer.
 const BriefTimer = "notice-brief"
 
+// planned ends the subject of a timer that brings no brief, and sets the timer of the next one. A function without the time zones sets it.
+const planned = "@planned"
+
 // timer returns the op that sets the timer of the next brief after a time, of preferences at a version.
 func (p Preferences) timer(c store.Company, userID string, version int64, after time.Time) []store.Op {
 	if !p.Wants(Brief, Mail) {
 		return nil
 	}
-	return []store.Op{c.Timer(p.Brief.Next(after, p.Zone()), BriefTimer, userID+"@"+strconv.FormatInt(version, 10))}
+	return []store.Op{c.Timer(p.Brief.Next(after, p.Zone()), BriefTimer, briefTimer(userID, version))}
+}
+
+func briefTimer(userID string, version int64) string {
+	return userID + "@" + strconv.FormatInt(version, 10)
 }
 
 // Briefed returns the writes of a timer of a brief: the notice, which is filled when it is sent, and the next timer.
 func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time) ([]store.Op, error) {
-	userID, of, _ := strings.Cut(t.Subject, "@")
+	subject, plans := strings.CutSuffix(t.Subject, planned)
+	userID, of, _ := strings.Cut(subject, "@")
 	p, version, err := LoadPreferences(ctx, c, userID)
 	if err != nil || strconv.FormatInt(version, 10) != of {
 		return nil, err
@@ -86,19 +94,26 @@ func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time)
 		return nil, err
 	}
 	next := p.timer(c, userID, version, latest(now, t.At))
-	n := briefFor(c.ID(), userID, t.At)
-	if _, err := c.Get(ctx, Key(n.ID), nil); !errors.Is(err, store.ErrNotFound) || !u.Active() || !Reads(u.Role) {
-		return next, err
+	if plans || !u.Active() || !Reads(u.Role) { // such a person may be let in again
+		return next, nil
 	}
-	return append(next, n.Create(c)...), nil
+	n := briefFor(c.ID(), userID, t.At)
+	_, err = c.Get(ctx, Key(n.ID), nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return append(next, n.Create(c)...), nil
+	}
+	return next, err
 }
+
+// briefSubject is the subject of a brief until it is filled.
+const briefSubject = "Your brief"
 
 // briefFor returns the notice of the brief that is due to a person at a time.
 func briefFor(companyID, userID string, due time.Time) Stored {
 	due = due.UTC()
 	return Stored{Notice: Notice{
 		ID: id.At(due, companyID, userID, string(Brief)), Kind: Brief, Name: string(Brief), UserID: userID, Channel: Mail, About: "brief:" + userID,
-		Subject: "Your brief", Why: "You chose to get the brief at this hour.", State: Waiting, CreatedAt: due, DueAt: due,
+		Subject: briefSubject, Why: "You chose to get the brief at this hour.", State: Waiting, CreatedAt: due, DueAt: due,
 	}}
 }
 

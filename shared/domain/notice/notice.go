@@ -71,6 +71,18 @@ type Notice struct {
 	Text      string    `json:"text,omitempty" doc:"the text that was sent, without single-use codes; absent until then"`
 }
 
+// For returns the notice as a reader of the list sees it: what a brief says is shown to those who read the brief, and where a person logs
+// in from to the person alone.
+func (n Notice) For(userID string, brief bool) Notice {
+	switch {
+	case n.Kind == Brief && !brief:
+		n.Subject, n.Text = briefSubject, ""
+	case n.Name == newSignIn && n.UserID != userID:
+		n.Text = ""
+	}
+	return n
+}
+
 // Stored holds a notice with what sending it needs.
 type Stored struct {
 	Notice

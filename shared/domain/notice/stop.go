@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -73,18 +74,35 @@ func (s Stop) Verify(ctx context.Context, c store.Company) error {
 	return nil
 }
 
+// stopRounds limits how often Take starts again after others have changed the preferences. A mail program does not repeat a click.
+const stopRounds = 5
+
 // Take ends the mails of the kind to the person.
-func (s Stop) Take(ctx context.Context, c store.Company) error {
+func (s Stop) Take(ctx context.Context, c store.Company, now time.Time) error {
+	var err error
+	for range stopRounds {
+		if err = s.take(ctx, c, now); !errors.Is(err, store.ErrConflict) {
+			break
+		}
+	}
+	return store.Fault(err, "")
+}
+
+func (s Stop) take(ctx context.Context, c store.Company, now time.Time) error {
 	p, version, err := LoadPreferences(ctx, c, s.UserID)
 	if err != nil || !p.Tells(s.Kind) {
-		return store.Fault(err, "")
+		return err
 	}
 	if s.Kind == Alert {
 		p.Channels.Alert = []Channel{}
 	} else {
 		p.Channels.Brief = []Channel{}
 	}
-	return store.Fault(c.Commit(ctx, p.Save(c, s.UserID, version)), "")
+	ops := []store.Op{p.Save(c, s.UserID, version)}
+	if p.Wants(Brief, Mail) { // the timer of the former version has no effect
+		ops = append(ops, c.Timer(now, BriefTimer, briefTimer(s.UserID, version+1)+planned))
+	}
+	return c.Commit(ctx, ops...)
 }
 
 // Tells reports whether a kind of notice comes by any channel.
