@@ -78,7 +78,7 @@ func (b bodyOf) fit(schemas huma.Registry, value any) any {
 	return fit(schemas, b.schema, value, path, members)
 }
 
-// humaContext is huma's view of a request. huma passes the content type to Unmarshal, and nothing that says which operation the body
+// humaContext is huma's view of a request with a JSON body. huma passes the content type to Unmarshal, and nothing that says which operation the body
 // is for. So the operation's id takes the place of the content type, which takeBody has checked.
 type humaContext struct{ wrapped }
 
@@ -139,12 +139,14 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 		limit = MaxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
+	forHuma := func(ctx huma.Context) huma.Context { return ctx }
 	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
 		// Many clients send null for what they do not set. A PATCH leaves alone what is left out, so a null that is not documented is
 		// refused there: it may be meant to remove the member (RFC 7396).
 		a.bodies[op.OperationID] = bodyOf{op.RequestBody.Content["application/json"].Schema, op.Method != http.MethodPatch}
+		forHuma = func(ctx huma.Context) huma.Context { return humaContext{ctx} }
 	}
-	run := func(w http.ResponseWriter, r *http.Request) { handler(humaContext{humachi.NewContext(op, r, w)}) }
+	run := func(w http.ResponseWriter, r *http.Request) { handler(forHuma(humachi.NewContext(op, r, w))) }
 	challenge, _ := op.Metadata[challengeMark].(string)
 	lenient, limitOf, parameters := isLenient(op), limitOf(op, limit), parametersOf(op)
 	ownKey := op.Metadata[ownKeyMark] == true
