@@ -148,7 +148,7 @@ func (d Deps) remember(ctx context.Context, right []company.Account, chosen user
 		}
 	}
 	err := d.Store.Commit(ctx, append(a.Writes(), told...)...)
-	if errors.Is(err, store.ErrConflict) && len(told) > 0 { // whoever wrote the account at the same moment, the person is told
+	if errors.Is(err, store.ErrConflict) && len(told) > 0 { // another request has written the account; the person is told all the same
 		err = d.Store.Commit(ctx, told...)
 	}
 	return ignoreConflict(err)

@@ -7,7 +7,7 @@ import (
 	"orgops/functions/integrations"
 )
 
-// TestTitle gives an integration a title, keeps it when it is configured without one, and removes it. A title certifies nothing anew.
+// TestTitle gives an integration a title, keeps it when it is configured without one, and removes it. A title needs no new certification.
 func TestTitle(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -7,7 +7,7 @@ import (
 	"orgops/shared/domain/notice"
 )
 
-// TestNotice_For shows a brief to those who read briefs, and where a person logs in from to the person alone.
+// TestNotice_For shows a brief to readers of briefs, and where a person logs in from to the person alone.
 func TestNotice_For(t *testing.T) {
 	t.Parallel()
 	brief := notice.Notice{Kind: notice.Brief, UserID: "ada", Subject: "Two goals fell behind", Text: "Ship"}

@@ -71,8 +71,8 @@ type Notice struct {
 	Text      string    `json:"text,omitempty" doc:"the text that was sent, without single-use codes; absent until then"`
 }
 
-// For returns the notice as a reader of the list sees it: what a brief says is shown to those who read the brief, and where a person logs
-// in from to the person alone.
+// For returns the notice as a reader of the list sees it: readers of the brief see what a brief says, and the person alone
+// sees where a login came from.
 func (n Notice) For(userID string, brief bool) Notice {
 	switch {
 	case n.Kind == Brief && !brief:
