@@ -10,8 +10,8 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
-	"orgops/shared/identity/passkey"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -73,19 +73,26 @@ func (d Deps) answerChallenge(ctx context.Context, in *struct{ Body ChallengeAns
 		}
 		method, prove = byKey, d.signs(c.Passkey, signed, now)
 	}
+	recovery := len(c.Account.Recovery)
 	right, err := c.Account.Prove(prove, in.Body.Code, now)
-	copied := errors.Is(err, passkey.ErrCopied)
-	if err != nil && !copied {
+	var copied copiedError
+	if err != nil && !errors.As(err, &copied) {
 		return nil, err
 	}
 	ops := c.Account.Writes()
+	switch firm, left := store.For(d.Store, c.Login.CompanyID), len(c.Account.Recovery); {
+	case err != nil:
+		ops = append(ops, notice.PasskeyCopied(c.Login.UserID, copied.name, now).Create(firm)...)
+	case left < recovery:
+		ops = append(ops, notice.RecoveryUsed(c.Login.UserID, left, now).Create(firm)...)
+	}
 	if right || method == byKey {
 		ops = append(ops, c.Used)
 	}
-	if err := d.Store.Commit(ctx, ops...); err != nil {
-		return nil, store.Fault(err, "")
+	if failed := d.Store.Commit(ctx, ops...); failed != nil {
+		return nil, store.Fault(failed, "")
 	}
-	if copied {
+	if err != nil {
 		return nil, errCopied()
 	}
 	if !right {

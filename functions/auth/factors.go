@@ -194,7 +194,7 @@ func (d Deps) confirmFactor(ctx context.Context, in *struct {
 		}
 		return nil, fault.Refuse([]fault.FieldError{wrong})
 	}
-	if err := d.store(ctx, account, d.told(ctx, account, notice.FactorAdded(u, f.ID, d.Now()))...); err != nil {
+	if err := d.store(ctx, account, d.told(ctx, account, notice.FactorAdded(u.ID, f.ID, d.Now()))...); err != nil {
 		return nil, err
 	}
 	caller := web.CallerOf(ctx)
@@ -216,7 +216,7 @@ func (d Deps) removeFactor(ctx context.Context, in *struct {
 	if err := account.Remove(in.FactorID); err != nil {
 		return nil, err
 	}
-	return nil, d.store(ctx, account, d.told(ctx, account, notice.FactorRemoved(u, in.FactorID, d.Now()))...)
+	return nil, d.store(ctx, account, d.told(ctx, account, notice.FactorRemoved(u.ID, in.FactorID, d.Now()))...)
 }
 
 // NewRecoveryCodes holds new recovery codes.
@@ -238,7 +238,7 @@ func (d Deps) renewRecoveryCodes(ctx context.Context, _ *struct{}) (*recoveryOut
 		return nil, fault.New(fault.Conflict, "recovery codes stand in for a second factor; enrol one first")
 	}
 	codes := account.Recover()
-	if err := d.store(ctx, account, d.told(ctx, account, notice.RecoveryRenewed(u, d.Now()))...); err != nil {
+	if err := d.store(ctx, account, d.told(ctx, account, notice.RecoveryRenewed(u.ID, d.Now()))...); err != nil {
 		return nil, err
 	}
 	return &recoveryOutput{CacheControl: "no-store", Body: NewRecoveryCodes{codes}}, nil

@@ -424,16 +424,38 @@ func TestFactor_Told(t *testing.T) {
 			t.Errorf("records of %s differ (-want +got):\n%s", companyID, diff)
 		}
 	}
+	wantTold(t, h, h.A.ID, "A second factor was added to your login", "A second factor was removed from your login")
+	wantTold(t, h, h.B.ID)
+}
+
+// wantTold checks the subjects of the notices about a user's own access that a company's users were sent, the oldest first.
+func wantTold(t *testing.T, h *webtest.Harness, companyID string, want ...string) {
+	t.Helper()
 	var told []string
-	for item, err := range store.For(h.Store, h.A.ID).Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
+	for item, err := range store.For(h.Store, companyID).Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
 		errtest.Must(t, err)
 		var n notice.Stored
 		errtest.Must(t, item.Decode(&n))
-		told = append(told, string(n.Kind)+": "+n.Subject)
+		if n.Kind == notice.Security {
+			told = append(told, n.Subject)
+		}
 	}
-	if diff := cmp.Diff([]string{"security: A second factor was added to your login", "security: A second factor was removed from your login"}, told); diff != "" {
+	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("notices differ (-want +got):\n%s", diff)
 	}
+}
+
+// TestFactor_RecoveryTold tells a person of a recovery code that was used, and of none that was wrong.
+func TestFactor_RecoveryTold(t *testing.T) {
+	t.Parallel()
+	h, clock := harness(t)
+	p := enrols(t, h, clock, h.A.Email)
+	clock.Advance(time.Second)
+	challenge := p.challenged()
+	p.answer(challenge, "AAAA-AAAA-AAAA-AAAA").WantProblem(401, "unauthenticated")
+	wantTold(t, h, h.A.ID, "A second factor was added to your login")
+	p.answer(challenge, p.recovery[3]).Want(200)
+	wantTold(t, h, h.A.ID, "A second factor was added to your login", "A recovery code was used to sign in")
 }
 
 // TestFactor_Required lets a user without a second factor only enrol one, and into the company by no other way. A sign-in through the

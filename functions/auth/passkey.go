@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -62,7 +63,7 @@ func (d Deps) registers(response json.RawMessage, now time.Time, known []passkey
 	}
 }
 
-// signs proves a passkey by its signature of a challenge. The error is passkey.ErrCopied if the passkey was copied.
+// signs proves a passkey by its signature of a challenge. The error is a copiedError if the passkey was copied.
 func (d Deps) signs(challenge []byte, signature json.RawMessage, now time.Time) company.Proof {
 	return func(f *user.Factor) (bool, error) {
 		party, ok := d.party()
@@ -70,6 +71,9 @@ func (d Deps) signs(challenge []byte, signature json.RawMessage, now time.Time) 
 			return false, nil
 		}
 		key, signed, err := party.Verify(challenge, f.ID, passkey.Key(*f.Passkey), signature)
+		if errors.Is(err, passkey.ErrCopied) {
+			return false, copiedError{f.Name}
+		}
 		if err != nil || !signed {
 			return false, err
 		}
@@ -78,6 +82,11 @@ func (d Deps) signs(challenge []byte, signature json.RawMessage, now time.Time) 
 		return true, nil
 	}
 }
+
+// copiedError says which passkey was copied.
+type copiedError struct{ name string }
+
+func (e copiedError) Error() string { return passkey.ErrCopied.Error() }
 
 func errCopied() error {
 	return fault.New(fault.Unauthenticated, "the passkey has signed with a higher count before, so another device may hold a copy of it; log in with another factor, and remove this one")

@@ -132,7 +132,7 @@ func TestPasskey_Refused(t *testing.T) {
 	}
 }
 
-// TestPasskey_Copied refuses a passkey whose counter went back, and takes it again once it is ahead.
+// TestPasskey_Copied refuses a passkey whose counter went back, tells its person, and takes it again once it is ahead.
 func TestPasskey_Copied(t *testing.T) {
 	t.Parallel()
 	k := newKeyholder(t)
@@ -140,11 +140,13 @@ func TestPasskey_Copied(t *testing.T) {
 	challenge := k.challenged()
 	k.answer(challenge, k.key.Get(*challenge.PublicKey)).Want(200)
 	k.key.Counter = 4
+	k.clock.Advance(time.Second)
 	challenge = k.challenged()
 	got := k.answer(challenge, k.key.Get(*challenge.PublicKey)).WantProblem(401, "unauthenticated").Detail
 	if want := "the passkey has signed with a higher count before, so another device may hold a copy of it; log in with another factor, and remove this one"; got != want {
 		t.Errorf("detail = %s, want %s", got, want)
 	}
+	wantTold(t, k.Harness, k.A.ID, "A second factor was added to your login", "A passkey of your login may have been copied")
 	k.key.Counter = 20
 	k.signIn()
 }

@@ -92,7 +92,7 @@ func removeFactors(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 				if err != nil {
 					return nil, err
 				}
-				ops = append(ops, notice.FactorRemoved(u, "", now).Create(c)...)
+				ops = append(ops, notice.FactorRemoved(u.ID, "", now).Create(c)...)
 			}
 			return ops, nil
 		})

@@ -5,6 +5,7 @@ package notice
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,12 +73,12 @@ type Notice struct {
 }
 
 // For returns the notice as a reader of the list sees it: readers of the brief see what a brief says, and the person alone
-// sees where a login came from.
+// sees how and from where a login came.
 func (n Notice) For(userID string, brief bool) Notice {
 	switch {
 	case n.Kind == Brief && !brief:
 		n.Subject, n.Text = briefSubject, ""
-	case n.Name == newSignIn && n.UserID != userID:
+	case slices.Contains([]string{newSignIn, recoveryUsed, passkeyCopied}, n.Name) && n.UserID != userID:
 		n.Text = ""
 	}
 	return n
