@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/domain/notice"
 )
 
@@ -25,8 +27,9 @@ func TestNotice_For(t *testing.T) {
 		"a sign-in, to another":            {strange, "bob", true, strange.Subject, ""},
 		"anything else, without the right": {notice.Notice{Kind: notice.Alert, Subject: "Paused", Text: "An endpoint"}, "bob", false, "Paused", "An endpoint"},
 	} {
-		if got := tt.n.For(tt.reader, tt.brief); got.Subject != tt.subject || got.Text != tt.text {
-			t.Errorf("%s: %q, %q, want %q, %q", name, got.Subject, got.Text, tt.subject, tt.text)
+		got := tt.n.For(tt.reader, tt.brief)
+		if diff := cmp.Diff([]string{tt.subject, tt.text}, []string{got.Subject, got.Text}); diff != "" {
+			t.Errorf("%s: subject and text differ (-want +got):\n%s", name, diff)
 		}
 	}
 }
