@@ -43,6 +43,7 @@ const (
 	secret       = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 	githubSecret = "as typed at github"
 	base         = "https://ops.example.com"
+	formerBase   = "https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com/live" // of before the domain
 )
 
 // service serves the group, and the group integrations next to it, on a real server and store.
@@ -66,7 +67,7 @@ func setupOne(t testing.TB, shared bool) *service {
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	s.services = boot.New(boot.Parts{
 		Store: s.Store, Vault: s.Vault, Client: client, Engine: policyengine.New(s.clock.Now),
-		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
+		Base: base, FormerBase: formerBase, Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)
 	integrations.MountCertification(s.API(), s.services)
@@ -74,7 +75,7 @@ func setupOne(t testing.TB, shared bool) *service {
 	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
-		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Bases: []string{base}, Presume: true, Shared: shared,
+		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Bases: s.services.Bases(), Presume: true, Shared: shared,
 	})
 	return s
 }

@@ -118,16 +118,22 @@ func TestShelf_HMAC(t *testing.T) {
 	}
 }
 
+// mapSMS makes memories of the messages that Twilio sends.
+func (s *service) mapSMS() {
+	s.t.Helper()
+	s.integrations("PUT", "/hmac/mapping", map[string]any{"rules": []any{map[string]any{
+		"when": `.payload.SmsStatus == "received"`, "action": "memory.upsert",
+		"with": map[string]string{"externalId": ".payload.MessageSid", "kind": `"message"`, "title": ".payload.Body"},
+	}}}).Want(200)
+}
+
 // TestShelf_Form takes a form, such as all that Twilio sends, as an object with the text of each field.
 func TestShelf_Form(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const config, form = `{"scheme":"twilio"}`, "application/x-www-form-urlencoded"
 	s.configure("hmac", map[string]any{"scheme": "twilio", "signingSecret": typed})
-	s.integrations("PUT", "/hmac/mapping", map[string]any{"rules": []any{map[string]any{
-		"when": `.payload.SmsStatus == "received"`, "action": "memory.upsert",
-		"with": map[string]string{"externalId": ".payload.MessageSid", "kind": `"message"`, "title": ".payload.Body"},
-	}}}).Want(200)
+	s.mapSMS()
 	send := func(body string) *webtest.Response {
 		r := scheme.Request{
 			Method: http.MethodPost, URLs: []string{base + "/inbound/" + s.A.ID + "/hmac"}, Header: http.Header{"Content-Type": {form}}, Body: []byte(body),
@@ -210,4 +216,42 @@ func TestShelf_Handshake(t *testing.T) {
 	s.configure("hmac", map[string]any{"scheme": "discord", "signingSecret": "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"})
 	s.certify("hmac") // the company has the public key, and cannot sign
 	s.post("/inbound/"+s.A.ID+"/hmac", `{"type":0}`, "X-Signature-Ed25519", strings.Repeat("0", 128), "X-Signature-Timestamp", "1771840800").Want(401)
+}
+
+// TestShelf_Former takes webhooks whose signature covers the address, at the domain and at the generated address of the time before it: the
+// provider's settings may have either. It takes none that was signed for another address.
+func TestShelf_Former(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for name, form := range map[string]bool{"hubspot": false, "twilio": true} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			config := `{"scheme":"` + name + `"}`
+			media, body := "application/json", upsert
+			if form {
+				media, body = "application/x-www-form-urlencoded", "MessageSid=SM1&Body=Hello&SmsStatus=received"
+			}
+			s.configure("hmac", map[string]any{"scheme": name, "signingSecret": typed})
+			if form {
+				s.mapSMS()
+			}
+			defer func() { s.integrations("DELETE", "/hmac", nil).Want(204) }()
+			path := "/inbound/" + s.A.ID + "/hmac"
+			conn, _ := s.services.Connectors.Lookup("hmac")
+			for address, want := range map[string]int{base: 202, formerBase: 202, "https://other.example.com": 401} {
+				r := scheme.Request{Method: http.MethodPost, URLs: []string{address + path}, Header: http.Header{"Content-Type": {media}}, Body: []byte(body)}
+				pairs := []string{"Content-Type", media}
+				for header, values := range conn.(connector.Inbound).Sign(json.RawMessage(config), typed, "msg_"+address, r, s.clock.Now()) {
+					pairs = append(pairs, header, values[0])
+				}
+				got := s.post(path, body, pairs...).Status
+				if got == http.StatusOK {
+					got = http.StatusAccepted // a repeat, because Twilio's requests have no id of their own
+				}
+				if got != want {
+					t.Errorf("signed for %s: status %d, want %d", address, got, want)
+				}
+			}
+		})
+	}
 }
