@@ -29,6 +29,22 @@ func TestEgress(t *testing.T) {
 	if gateways := s.of("AWS::EC2::NatGateway"); len(gateways) != 2 {
 		t.Errorf("gateways %v, want two", gateways)
 	}
+	tables := map[string]bool{} // of routes, in the order of the logical ids
+	for _, id := range s.of("AWS::EC2::VPCEndpoint") {
+		p := s.Resources[id].Properties
+		has(t, id, p, map[string]any{"VpcEndpointType": "Gateway"})
+		if service := encoded(t, p["ServiceName"]); !strings.Contains(service, ".dynamodb") {
+			t.Errorf("%s leads to %s, want DynamoDB", id, service)
+		}
+		for _, table := range list(p["RouteTableIds"]) {
+			tables[text(dig(table, "Ref"))] = true
+		}
+	}
+	for _, id := range s.of("AWS::EC2::RouteTable") {
+		if private := strings.Contains(id, "PrivateSubnet"); private && !tables[id] {
+			t.Errorf("no endpoint of DynamoDB is in %s: requests to the tables would pay for the gateway", id)
+		}
+	}
 	told := map[string]any{"output": s.Outputs["EgressAddresses"].Value}
 	var inside []string
 	for _, id := range s.of("AWS::Lambda::Function") {
@@ -47,7 +63,7 @@ func TestEgress(t *testing.T) {
 		}
 	}
 	slices.Sort(inside)
-	if diff := cmp.Diff([]string{"dispatcher", "integrations", "notifier", "operations", "retrier", "sso", "syncer"}, inside); diff != "" {
+	if diff := cmp.Diff([]string{"auth", "dispatcher", "integrations", "notifier", "operations", "retrier", "sso", "syncer"}, inside); diff != "" {
 		t.Errorf("functions in the network (-want +got):\n%s", diff)
 	}
 	for where, value := range told {

@@ -30,7 +30,7 @@ func needs() map[string]need {
 	return map[string]need{
 		// hashing a password needs a full processor
 		"auth": {
-			memory: 1024, sign: true, seal: true, read: []string{data.Companies, data.Logins},
+			memory: 1024, sends: true, sign: true, seal: true, read: []string{data.Companies, data.Logins},
 			write: []string{data.Companies, data.Logins, data.Timers}, remove: []string{data.Logins},
 		},
 		"sso": {
