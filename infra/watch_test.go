@@ -132,3 +132,54 @@ func TestDashboard(t *testing.T) {
 		}
 	}
 }
+
+// TestClock checks that neither the rule nor Lambda repeats a call of the ticker, and that both leave out a call that is late by a minute: the next
+// one does its work.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		found := map[string]int{}
+		for _, id := range s.of("AWS::Lambda::EventInvokeConfig") {
+			p := s.Resources[id].Properties
+			found[s.short(encoded(t, p["FunctionName"]))]++
+			has(t, name+" "+id, p, map[string]any{"MaximumRetryAttempts": 0.0, "MaximumEventAgeInSeconds": 60.0, "DestinationConfig": nil})
+		}
+		for _, id := range s.of("AWS::Events::Rule") {
+			p := s.Resources[id].Properties
+			found["rule of "+s.short(encoded(t, dig(p, "Targets", 0, "Arn")))]++
+			has(t, name+" "+id, p, map[string]any{
+				"ScheduleExpression": "rate(1 minute)", "State": "ENABLED", "Targets.0.RetryPolicy.MaximumRetryAttempts": 0.0, "Targets.0.RetryPolicy.MaximumEventAgeInSeconds": 60.0,
+			})
+		}
+		if diff := cmp.Diff(map[string]int{"ticker": 1, "rule of ticker": 1}, found); diff != "" {
+			t.Errorf("%s: what calls the ticker, and how (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestBudgets checks that the topic of the silo hears when the account has used up its budget, and when AWS expects that it will.
+// The pool has no budget.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	if got := stacks["pool"].of("AWS::Budgets::Budget"); len(got) != 0 {
+		t.Errorf("the pool has the budgets %q, want none by default", got)
+	}
+	s := stacks["silo"]
+	budgets := s.of("AWS::Budgets::Budget")
+	if len(budgets) != 1 {
+		t.Fatalf("the silo has the budgets %q, want one", budgets)
+	}
+	p := s.Resources[budgets[0]].Properties
+	has(t, "budget", p, map[string]any{"Budget.BudgetType": "COST", "Budget.TimeUnit": "MONTHLY", "Budget.BudgetLimit.Amount": 150.0, "Budget.BudgetLimit.Unit": "USD"})
+	kinds := map[any]bool{}
+	for _, told := range list(p["NotificationsWithSubscribers"]) {
+		kinds[dig(told, "Notification", "NotificationType")] = true
+		has(t, "notification", told, map[string]any{
+			"Notification.Threshold": 100.0, "Notification.ThresholdType": "PERCENTAGE", "Notification.ComparisonOperator": "GREATER_THAN",
+			"Subscribers.0.Address": alarmTopic, "Subscribers.0.SubscriptionType": "SNS",
+		})
+	}
+	if diff := cmp.Diff(map[any]bool{"ACTUAL": true, "FORECASTED": true}, kinds); diff != "" {
+		t.Errorf("what the topic hears of (-want +got):\n%s", diff)
+	}
+}
