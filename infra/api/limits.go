@@ -37,8 +37,8 @@ func publicLimits() map[string]rate {
 		"POST /auth/revoke":                    {50, 100},
 		"GET /auth/authorize":                  {50, 100},
 		"GET /auth/sso/callback":               {50, 100},
-		"GET /auth/connect/callback":           {50, 100},
-		"GET /auth/slack/callback":             {50, 100},
+		"GET /auth/connect/callback":           guarded(), // the function limits each source before it reads
+		"GET /auth/slack/callback":             guarded(), // the same
 		"POST /auth/saml/{companyId}/acs":      {50, 100},
 		"POST /inbound/{companyId}/{provider}": {5000, 5000},
 		"POST /companies/{companyId}/mcp":      guarded(), // the function is its guard
@@ -52,7 +52,7 @@ func publicLimits() map[string]rate {
 //
 // A click that ends mails has them too: mail hosts send many at once for their users, from few networks.
 func isDocument(path string) bool {
-	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console", "auth/saml/{companyId}/metadata", "auth/unsubscribe/"}, func(prefix string) bool {
+	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console", "auth/unsubscribe/"}, func(prefix string) bool {
 		return strings.HasPrefix(strings.TrimPrefix(path, "/"), prefix)
 	})
 }

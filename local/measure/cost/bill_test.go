@@ -95,7 +95,7 @@ func TestBill(t *testing.T) {
 			}
 		}
 	}
-	if got, want := firewall(1000, s, p), 8+l.quantity*0.6e-6; !near(got, want) {
+	if got, want := firewall(1000, s, p), 9+l.quantity*0.6e-6; !near(got, want) {
 		t.Errorf("the firewall costs %g, want %g", got, want)
 	}
 	if got, want := egress(0, s, p), 2*730*0.05; !near(got, want) {

@@ -115,7 +115,7 @@ func optional(s stack, p prices) string {
 		name string
 		cost func(int, stack, prices) float64
 	}{
-		{"`-c firewall=true`: a web ACL with three rules", firewall},
+		{"`-c firewall=true`: a web ACL with four rules", firewall},
 		{"`-c egress=fixed`: two NAT gateways with an address each, and the traffic through them", egress},
 	} {
 		b.WriteString("\n| " + part.name + " |")
@@ -126,8 +126,11 @@ func optional(s stack, p prices) string {
 	return b.String() + "\n"
 }
 
+// firewallRules is how many rules infra/api/firewall.go has.
+const firewallRules = 4
+
 func firewall(companies int, s stack, p prices) float64 {
-	return p.firewall.of(1) + p.firewallRule.of(3) + p.firewallCheck.of(volumeOf(companies, s).requests)
+	return p.firewall.of(1) + p.firewallRule.of(firewallRules) + p.firewallCheck.of(volumeOf(companies, s).requests)
 }
 
 // egress computes with twice what is sent to the internet. That is more than what passes the gateways: answers of the API do not, and
