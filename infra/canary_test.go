@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"orgops/functions"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestCanary checks that the gateway calls each route group of the silo by an alias, which a deployment moves in steps that the
@@ -52,5 +55,33 @@ func TestCanary(t *testing.T) {
 	}
 	if got := len(stacks["pool"].of("AWS::Lambda::Alias")); got != 0 {
 		t.Errorf("a stack without a canary has %d aliases, want none", got)
+	}
+}
+
+// TestCanary_Documented checks that the README tells how many resources a canary adds to those of the pool: an alias, a version and a deployment
+// group for each route group, and an application with its role. The alias has the permission that the function had.
+func TestCanary_Documented(t *testing.T) {
+	t.Parallel()
+	adds := 0
+	for _, kind := range []string{"AWS::Lambda::Alias", "AWS::Lambda::Version", "AWS::CodeDeploy::DeploymentGroup"} {
+		if got, want := len(stacks["silo"].of(kind)), len(functions.Groups(functions.Executives)); got != want {
+			t.Errorf("%d resources %s, want %d", got, kind, want)
+		}
+		adds += len(functions.Groups())
+	}
+	adds += len(stacks["silo"].of("AWS::CodeDeploy::Application"))
+	for _, id := range stacks["silo"].of("AWS::IAM::Role") {
+		if strings.Contains(id, "WatchCanary") {
+			adds++
+		}
+	}
+	all := len(stacks["pool"].Resources) + adds
+	readme, err := os.ReadFile("README.md")
+	errtest.Must(t, err)
+	flat := strings.Join(strings.Fields(string(readme)), " ")
+	for _, want := range []string{fmt.Sprintf("it adds %d resources", adds), fmt.Sprintf("has %d of", all), fmt.Sprintf("have %d.", all+3)} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("README.md does not say %q, want the numbers of the template", want)
+		}
 	}
 }

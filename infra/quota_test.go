@@ -41,6 +41,7 @@ func quotas() []quota {
 		{"Lambda: bytes of a function's policy of callers", 20_480, (*synthesized).callers},
 		{"Lambda: bytes of a function's description", 256, longest("AWS::Lambda::Function", "Description")},
 		{"Lambda: bytes of a filter of a stream", 4_096, (*synthesized).filter},
+		{"Lambda: concurrent calls of an account, which the queues make", 1_000, (*synthesized).queueCalls},
 		{"CloudWatch: alarms of a Region", 5_000, count("AWS::CloudWatch::Alarm")},
 		{"CloudWatch: alarms in a dashboard's list", 100, count("AWS::CloudWatch::Alarm")},
 		{"CloudWatch: bytes of an alarm's description", 1_024, longest("AWS::CloudWatch::Alarm", "AlarmDescription")},
@@ -65,9 +66,13 @@ func bounds() []quota {
 		{"DynamoDB: readers of a stream's shard", 2, (*synthesized).readers},
 		{"Lambda: filters of a reader of the stream", 5, (*synthesized).filters},
 		{"Lambda: records in a batch of the stream", 10_000, highest("AWS::Lambda::EventSourceMapping", "BatchSize")},
+		{"Lambda: batches of a shard at once", 10, highest("AWS::Lambda::EventSourceMapping", "ParallelizationFactor")},
+		{"Lambda: seconds of a tumbling window", 900, highest("AWS::Lambda::EventSourceMapping", "TumblingWindowInSeconds")},
+		{"DynamoDB: seconds for which the stream has a record", 86_400, highest("AWS::Lambda::EventSourceMapping", "MaximumRecordAgeInSeconds")},
 		{"Lambda: seconds of a call", 900, highest("AWS::Lambda::Function", "Timeout")},
 		{"SQS: seconds for which a received message is hidden", 43_200, highest("AWS::SQS::Queue", "VisibilityTimeout")},
 		{"SQS: seconds for which a message is kept", 1_209_600, highest("AWS::SQS::Queue", "MessageRetentionPeriod")},
+		{"SQS: messages of a queue in flight", 120_000, (*synthesized).inFlight},
 		{"SQS: receipts of a message before it is dead", 1_000, highest("AWS::SQS::Queue", "RedrivePolicy", "maxReceiveCount")},
 	}
 }
@@ -133,6 +138,23 @@ func highest(kind string, path ...any) func(*synthesized) int {
 		}
 		return most
 	}
+}
+
+// queueCalls returns how many calls all queues make of their workers at most.
+func (s *synthesized) queueCalls() (n int) {
+	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
+		n += number(dig(s.Resources[id].Properties, "ScalingConfig", "MaximumConcurrency"))
+	}
+	return n
+}
+
+// inFlight returns how many messages the worker of a queue has at most.
+func (s *synthesized) inFlight() (most int) {
+	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
+		p := s.Resources[id].Properties
+		most = max(most, number(p["BatchSize"])*number(dig(p, "ScalingConfig", "MaximumConcurrency")))
+	}
+	return most
 }
 
 func number(v any) int {
@@ -244,7 +266,7 @@ func (s *synthesized) steps() int {
 func (s *synthesized) stageValues() (n int) {
 	for name, value := range s.stage() {
 		switch name {
-		case "RestApiId", "StageName": // name the stage
+		case "RestApiId", "StageName", "Tags": // name the stage; tags have a request of their own
 		case "MethodSettings":
 			for _, setting := range list(value) {
 				n += len(members(setting)) - len([]string{"HttpMethod", "ResourcePath"})
