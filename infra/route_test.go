@@ -401,8 +401,8 @@ func TestThrottles(t *testing.T) {
 	}
 	named := map[string][2]any{
 		"POST /auth/login": {50.0, 100.0}, "POST /auth/invitation": {50.0, 100.0}, "POST /auth/challenge": {50.0, 100.0}, "POST /auth/reset": {50.0, 100.0}, "POST /auth/reset/{code}": {50.0, 100.0}, "POST /auth/revoke": {50.0, 100.0}, "POST /auth/token": {50.0, 100.0},
-		"GET /auth/authorize":        {50.0, 100.0},
-		"GET /auth/sso/callback":     {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
+		"GET /auth/authorize":    {50.0, 100.0},
+		"GET /auth/sso/callback": {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
 		"POST /inbound/{companyId}/{provider}": {5000.0, 5000.0},
 	}
 	// the stage's limits hold: the function is the guard, or limits each source before it reads
