@@ -291,10 +291,13 @@ forbid (principal, action == Action::"timeline.note", resource) unless { context
 	}
 	note := map[string]any{"action": "timeline.note", "input": map[string]any{"title": "Good morning"}}
 	first := s.call(c, "act-as-executive", note)
-	for _, name := range []string{"approvalId", "actionId", "expiresAt", "url"} {
+	for _, name := range []string{"approvalId", "actionId", "expiresAt"} {
 		if text, _ := first[name].(string); text == "" {
 			t.Errorf("the answer lacks %s: %v", name, first)
 		}
+	}
+	if got, _ := first["url"].(string); !strings.HasSuffix(got, "/console/#/operations/approvals?company="+s.A.ID) {
+		t.Errorf("url = %s, want the page of the company", got)
 	}
 	if got := first["status"]; got != "pending" {
 		t.Errorf("status = %v, want pending", got)

@@ -24,7 +24,7 @@ func (e *exchange) shown(body map[string]any, n int) map[string]any {
 	if state, id := body["state"], body["approvalId"]; id != nil {
 		if state == "pending" {
 			return map[string]any{
-				"status": state, "approvalId": id, "actionId": body["id"], "expiresAt": body["expiresAt"], "url": strings.Join(e.Bases[:min(1, len(e.Bases))], "") + "/console/#/operations/approvals",
+				"status": state, "approvalId": id, "actionId": body["id"], "expiresAt": body["expiresAt"], "url": strings.Join(e.Bases[:min(1, len(e.Bases))], "") + "/console/#/operations/approvals?company=" + e.caller.Company,
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func (p *posting) claim(ctx context.Context) error {
 
 // attempt posts the message and stores what became of it.
 func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
-	m, kept := slack.Write(p.subject(), p.notice.Why, p.content(), p.Base)
+	m, kept := slack.Write(p.subject(), p.notice.Why, p.content(), p.Base, p.company.ID())
 	err = p.deliver(ctx, m)
 	ctx = context.WithoutCancel(ctx) // what was sent is noted, also when the process ends
 	var refused *slack.RefusedError

@@ -68,7 +68,7 @@ func (n *Notifier) lock(ctx context.Context, c store.Company, approvalID string)
 	if err != nil {
 		return time.Time{}, err
 	}
-	due, failed := n.change(ctx, token, all.Copies, slack.Ended(a, by, n.Base))
+	due, failed := n.change(ctx, token, all.Copies, slack.Ended(a, by, n.Base, c.ID()))
 	return due, errors.Join(failed, c.Commit(context.WithoutCancel(ctx), all.Save(c, approvalID, version, n.Now())))
 }
 

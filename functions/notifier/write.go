@@ -12,7 +12,7 @@ import (
 // write writes the mail of the notice. kept is its text without codes.
 func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err error) {
 	l := letter.Letter{
-		Company: s.signed(), Subject: s.notice.Subject, Why: s.notice.Why, Content: s.content(), Base: s.Base,
+		Company: s.signed(), CompanyID: s.company.ID(), Subject: s.notice.Subject, Why: s.notice.Why, Content: s.content(), Base: s.Base,
 		Stop: s.stop, Zone: s.preference.Zone(),
 	}
 	if len(s.joined) > 0 {

@@ -106,7 +106,7 @@ func (d Deps) testSlack(ctx context.Context, to notice.SlackSettings, version in
 	if !to.Posts() {
 		return unsentError("choose a channel for the app first")
 	}
-	m, _ := slack.Write(testSubject, "A user of the company asked for it.", testContent(), d.Base)
+	m, _ := slack.Write(testSubject, "A user of the company asked for it.", testContent(), d.Base, c.ID())
 	label, sealed := notice.SlackLabel, to.Webhook
 	if to.ByApp() {
 		label, sealed = vault.LabelFor(notice.SlackTokenLabel, to.App.Team), to.App.Token

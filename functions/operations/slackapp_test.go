@@ -107,9 +107,9 @@ func (w *workspace) whisper() string {
 func (w *workspace) code() string {
 	w.t.Helper()
 	_, rest, _ := strings.Cut(w.whisper(), "#/slack/")
-	code, _, found := strings.Cut(rest, "|")
+	code, _, found := strings.Cut(rest, "?company="+w.A.ID+"|")
 	if !found {
-		w.t.Fatalf("%q has no code", w.whisper())
+		w.t.Fatalf("%q has no code for the company", w.whisper())
 	}
 	return code
 }

@@ -174,5 +174,5 @@ func (d Deps) askToLink(ctx context.Context, c store.Company, who notice.SlackUs
 	if err := c.Commit(ctx, op); err != nil {
 		return "", store.Fault(err, "")
 	}
-	return "Not decided yet: this service does not know you here. <" + d.Base + "/console/index.html#/slack/" + text + "|Sign in to it once>, within ten minutes, and then press again.", nil
+	return "Not decided yet: this service does not know you here. <" + d.Base + "/console/index.html#/slack/" + text + "?company=" + c.ID() + "|Sign in to it once>, within ten minutes, and then press again.", nil
 }

@@ -53,7 +53,7 @@ func told(t *testing.T, program string) {
 	first := founder.asks("The office moves")
 	until(func() bool { return len(fake.Messages()) == 1 })
 	press(t, fake, tg.url, company, slack.Reject, first) // Slack's user is no user of ours yet
-	link := regexp.MustCompile(`#/slack/([^|>]+)`).FindStringSubmatch(fake.Whispers()[0])
+	link := regexp.MustCompile(`#/slack/([^?|>]+)`).FindStringSubmatch(fake.Whispers()[0])
 	if link == nil {
 		t.Fatalf("%q has no code that links", fake.Whispers()[0])
 	}

@@ -188,8 +188,11 @@ type Section struct {
 // Link leads to a page of the console, where the reader signs in. No link acts by itself.
 type Link struct {
 	Label string `json:"label"`
-	Path  string `json:"path"` // below the service's address, such as /console/#/approvals
+	Path  string `json:"path"` // below the service's address, such as /console/#/approvals; without a query
 }
+
+// Address returns the address of the link below the service's. It names the company, because the reader may be in another one.
+func (l Link) Address(base, companyID string) string { return base + l.Path + "?company=" + companyID }
 
 // Limits of a text that people or providers wrote, and of a sentence that names some, in characters.
 const (

@@ -15,15 +15,16 @@ import (
 
 // Letter holds what a mail is written from.
 type Letter struct {
-	Company  string // the company's name
-	Subject  string
-	Why      string
-	Content  notice.Content
-	Base     string // the service's address, without a slash at the end
-	Code     string // a single-use code; "": none
-	CodePath string // where the code is typed, below Base
-	Stop     string // the address that ends mails of this kind; "": none
-	Zone     *time.Location
+	Company   string // the company's name
+	CompanyID string
+	Subject   string
+	Why       string
+	Content   notice.Content
+	Base      string // the service's address, without a slash at the end
+	Code      string // a single-use code; "": none
+	CodePath  string // where the code is typed, below Base
+	Stop      string // the address that ends mails of this kind; "": none
+	Zone      *time.Location
 }
 
 // Mail holds a written mail.
@@ -94,7 +95,8 @@ func (l Letter) Shown(f notice.Fact) string {
 }
 
 // Target returns the address of the mail's link.
-func (l Letter) Target() string { return l.Base + l.Content.Link.Path }
+func (l Letter) Target() string { return l.Content.Link.Address(l.Base, l.CompanyID) }
 
-// CodeTarget returns the address where the code is typed. The code is no part of it: who fetches a mail's links must not use it up.
+// CodeTarget returns the address where the code is typed. The code is no part of it: who fetches a mail's links must not use it up. Nor is
+// the company, which the reader need not belong to: the code leads to it.
 func (l Letter) CodeTarget() string { return l.Base + l.CodePath }

@@ -38,7 +38,7 @@ func letters(t *testing.T) map[string]letter.Letter {
 	webhook := integration.Integration{Provider: "webhook", State: integration.Certified, Certification: &integration.Certification{ExpiresAt: at.Add(7 * 24 * time.Hour)}}
 	expiring, _ := notice.Expiring(webhook, webhook.Certification.ExpiresAt, at)
 	of := func(m notice.Matter) letter.Letter {
-		l := letter.Letter{Company: "Acme", Subject: m.Subject, Why: m.Why, Content: m.Content, Base: "https://ops.example.com", Zone: berlin}
+		l := letter.Letter{Company: "Acme", CompanyID: "acme", Subject: m.Subject, Why: m.Why, Content: m.Content, Base: "https://ops.example.com", Zone: berlin}
 		if notice.Stops(m.Kind) {
 			l.Stop = l.Base + notice.StopPath + "acme.ada." + string(m.Kind) + ".SIGNATURE"
 		}
@@ -51,8 +51,9 @@ func letters(t *testing.T) map[string]letter.Letter {
 	asks.Bring([]byte("sealed"), at.Add(30*time.Minute))
 	reset := of(notice.Matter{Kind: asks.Kind, Subject: asks.Subject, Why: asks.Why, Content: asks.Content})
 	reset.Company, reset.Code, reset.CodePath = "", "5MZ2NXQ4RBL6T3WUK7VYJ2CDPE", asks.CodePath
-	strange := notice.SignedIn("acme", "ada", "203.0.113.9", "Firefox on Linux", at)
-	signIn := of(notice.Matter{Subject: strange.Subject, Why: strange.Why, Content: strange.Content})
+	own := func(n notice.Stored) letter.Letter {
+		return of(notice.Matter{Kind: n.Kind, Subject: n.Subject, Why: n.Why, Content: n.Content})
+	}
 	var brief notice.Stored
 	brief.Fill("Health is 92 of 100. Since 1 March, 3 things changed; one thing needs attention: Certify webhook.", []notice.Section{
 		{Title: "Needs attention", Items: []string{"Certify webhook. webhook is in the sandbox."}},
@@ -64,7 +65,11 @@ func letters(t *testing.T) map[string]letter.Letter {
 		"endpoint-resumed":   of(notice.Paused("webhook", delivery.Turn{Since: at}, at)),
 		"brief":              of(notice.Matter{Kind: notice.Brief, Subject: brief.Subject, Why: "You chose to get the brief at this hour.", Content: brief.Content}),
 		"approval-requested": of(notice.Asked(asked, 0)), "approval-expiring": of(notice.Asked(asked, 2)), "approval-undecidable": of(notice.Undecidable(asked)),
-		"certification-expiring": of(expiring), "invitation": invitation, "password-reset": reset, "new-sign-in": signIn,
+		"certification-expiring": of(expiring), "invitation": invitation, "password-reset": reset,
+		"new-sign-in":  own(notice.SignedIn("acme", "ada", "203.0.113.9", "Firefox on Linux", at)),
+		"factor-added": own(notice.FactorAdded("ada", "phone", at)), "factor-removed": own(notice.FactorRemoved("ada", "phone", at)),
+		"recovery-codes-renewed": own(notice.RecoveryRenewed("ada", at)), "recovery-code-used": own(notice.RecoveryUsed("ada", 9, at)),
+		"passkey-copied": own(notice.PasskeyCopied("ada", "Laptop", at)),
 	}
 }
 
@@ -87,7 +92,7 @@ func TestWrite_Golden(t *testing.T) {
 	}
 }
 
-// A mail loads nothing, links only to the service, and says the same in both parts.
+// A mail loads nothing, links only to the service, and says the same in both parts. A link to a page of a company names the company.
 func TestWrite_Rules(t *testing.T) {
 	t.Parallel()
 	for name, l := range letters(t) {
@@ -101,6 +106,9 @@ func TestWrite_Rules(t *testing.T) {
 		for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(m.HTML, -1) {
 			if !strings.HasPrefix(link[1], l.Base+"/") {
 				t.Errorf("%s: link %s leads away from the service", name, link[1])
+			}
+			if strings.Contains(link[1], "/console/") && link[1] != l.CodeTarget() && !strings.HasSuffix(link[1], "?company=acme") {
+				t.Errorf("%s: link %s does not name the company", name, link[1])
 			}
 		}
 		for _, p := range l.Content.Paragraphs {

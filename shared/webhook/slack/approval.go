@@ -51,10 +51,10 @@ func (m *Message) exact(a approval.Approval) {
 }
 
 // Ended writes what stands in place of a message that asked for an approval. by names the person who ended it; "": none did.
-func Ended(a approval.Approval, by, base string) Message {
+func Ended(a approval.Approval, by, base, companyID string) Message {
 	matter := notice.Asked(a, 0)
 	matter.Content.Paragraphs = nil
-	m, _ := Write(matter.Subject, "The approval has ended. Its message has no buttons any more.", matter.Content, base)
+	m, _ := Write(matter.Subject, "The approval has ended. Its message has no buttons any more.", matter.Content, base, companyID)
 	m.exact(a)
 	m.section("*" + Outcome(a, by) + "*")
 	return m

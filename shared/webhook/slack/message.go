@@ -73,7 +73,7 @@ func escapes() map[rune]string {
 }
 
 // Write writes the message of a notice. Kept is its text for the records.
-func Write(subject, why string, content notice.Content, base string) (m Message, kept string) {
+func Write(subject, why string, content notice.Content, base, companyID string) (m Message, kept string) {
 	m = Message{Text: Escape(subject, maxText), Blocks: []Block{{Type: "header", Text: &Text{Type: "plain_text", Text: Escape(subject, maxHeader)}}}}
 	lines := []string{subject}
 	for _, p := range content.Paragraphs {
@@ -91,8 +91,9 @@ func Write(subject, why string, content notice.Content, base string) (m Message,
 	lines = append(lines, m.facts(content.Facts)...)
 	m.Blocks = m.Blocks[:min(len(m.Blocks), maxBlocks)]
 	if content.Link != nil {
-		m.section("<" + base + content.Link.Path + "|" + Escape(content.Link.Label, maxHeader) + ">")
-		lines = append(lines, base+content.Link.Path)
+		address := content.Link.Address(base, companyID)
+		m.section("<" + address + "|" + Escape(content.Link.Label, maxHeader) + ">")
+		lines = append(lines, address)
 	}
 	m.Blocks = append(m.Blocks, Block{Type: "context", Elements: []any{markup(Escape(why, maxSection))}})
 	return m, strings.Join(lines, "\n")

@@ -69,7 +69,7 @@ func TestWrite(t *testing.T) {
 		Facts:      []notice.Fact{{Name: "Integration", Value: "<@U1>"}, {Name: "Time", At: time.Unix(1_700_000_000, 0)}},
 		Sections:   []notice.Section{{Title: "What happened", Items: []string{"one", "<!here>"}}},
 		Link:       &notice.Link{Label: "Sign in and look", Path: "/console/#/"},
-	}, "https://orgops.test")
+	}, "https://orgops.test", "acme")
 	body, err := json.Marshal(m)
 	errtest.Must(t, err)
 	for _, not := range []string{"<!channel", "<@U1", "<!here"} {
@@ -77,7 +77,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("the message has %s: %s", not, body)
 		}
 	}
-	for _, want := range []string{`\u003chttps://orgops.test/console/#/|Sign in and look\u003e`, "!date^1700000000^", "It stopped."} {
+	for _, want := range []string{`\u003chttps://orgops.test/console/#/?company=acme|Sign in and look\u003e`, "!date^1700000000^", "It stopped."} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("the message lacks %s: %s", want, body)
 		}
@@ -95,7 +95,7 @@ func TestWrite_Bounds(t *testing.T) {
 		long.Sections = append(long.Sections, notice.Section{Title: "T", Items: []string{strings.Repeat("<", 500)}})
 		long.Facts = append(long.Facts, notice.Fact{Name: "N", Value: strings.Repeat(">", 5000)})
 	}
-	m, _ := slack.Write(strings.Repeat("&", 500), "why", long, "https://orgops.test")
+	m, _ := slack.Write(strings.Repeat("&", 500), "why", long, "https://orgops.test", "acme")
 	if len(m.Blocks) > 50 {
 		t.Errorf("the message has %d blocks, want at most 50", len(m.Blocks))
 	}
