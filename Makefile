@@ -157,7 +157,7 @@ vendor-console: needs-node ## copy the console's libraries from npm, at the vers
 	cd .tools/console && npm ci --no-progress
 	rm -f $(CONSOLE)/vendor/*
 	@copy() { cp ".tools/console/node_modules/$$1/$$2" "$(CONSOLE)/vendor/$$3.mjs"; cp ".tools/console/node_modules/$$1/LICENSE" "$(CONSOLE)/vendor/$$(basename "$$1").LICENSE"; }; \
-	copy preact dist/preact.mjs preact; copy preact hooks/dist/hooks.mjs hooks; copy htm dist/htm.mjs htm; \
+	copy preact dist/preact.mjs preact; copy preact hooks/dist/hooks.mjs hooks; copy htm dist/htm.mjs htm; copy lean-qr index.mjs lean-qr; \
 	copy @preact/signals dist/signals.mjs signals; copy @preact/signals-core dist/signals-core.mjs signals-core
 	$(GO) generate ./functions/console
 

@@ -56,6 +56,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'goals': return second ? html`<${Later} part="Goal" key=${second} id=${second} />` : html`<${Later} part="Goals" />`;
     case 'operations': return html`<${Later} part="Operations" tab=${second} id=${third} />`;
     case 'account': return html`<${Later} part="Account" />`;
+    case 'lost': case 'reset': return html`<${Head} title="New password" about="It ends all your sessions." /><section class="card narrow"><${Later} key=${named} part=${named === 'lost' ? 'AskReset' : 'Reset'} /></section>`;
     case 'invitation': return html`<${Later} part="Join" />`;
     case 'authorize': return html`<${Later} part="Authorize" />`;
     case 'slack': return html`<${Later} part="SlackLink" code=${second} />`;

@@ -1,11 +1,12 @@
 // Module factors manages one's own second factors, and whether a company requires them.
-import { html, useState } from '../lib/h.js';
+import { html, useMemo, useState } from '../lib/h.js';
 import { begin, call, join, proven, session } from '../lib/api.js';
 import { useLive } from '../lib/live.js';
 import { makePasskey } from '../lib/passkey.js';
 import { Confirm } from '../ui/dialog.js';
 import { Action, Await, Copy, Head, Status, Time } from '../ui/parts.js';
 import { Table } from '../ui/table.js';
+import { drawn } from './qr.js';
 
 /** write sends a request about factors. The service asks for the password, or for a factor, unless the login is minutes old. A repeat must
  * not get the secret of the first answer, so there is none. */
@@ -14,6 +15,12 @@ const write = (method, path, body) => proven(() => call(method, `auth/${path}`, 
 /** Codes shows recovery codes, once. */
 const Codes = ({ of, done }) => html`<div class="note" role="status"><p>Store these recovery codes where you find them without this device. Each one logs you in once in place of a code. They are shown only now.</p>
   <ul class="plain codes">${of.map((c) => html`<li key=${c}><code>${c}</code></li>`)}</ul><p class="row"><${Copy} text=${of.join('\n')} label="Copy the codes" /><button type="button" class="primary" onClick=${done}>I have stored them</button></p></div>`;
+
+/** Picture shows the address of a secret as a QR code, dark on light in any colours of the page, because not every app reads another one. */
+function Picture({ of }) {
+  const { size, path } = useMemo(() => drawn(of), [of]);
+  return html`<svg role="img" aria-label="QR code of the secret" viewBox="0 0 ${size} ${size}" width="220" height="220" shape-rendering="crispEdges"><rect width=${size} height=${size} fill="#fff" /><path d=${path} fill="#000" /></svg>`;
+}
 
 const kinds = { totp: 'Authenticator app', passkey: 'Passkey' };
 
@@ -43,7 +50,7 @@ export function Factors() {
       ${factors.length > 0 && html`<${Table} label="Second factors" rows=${factors} columns=${[['Name', (f) => f.name || kinds[f.kind]], ['Kind', (f) => kinds[f.kind]], ['Since', (f) => html`<${Time} at=${f.createdAt} />`], ['Used', (f) => (f.lastUsedAt ? html`<${Time} at=${f.lastUsedAt} />` : '–')],
         ['Change', (f) => html`<button type="button" class="quiet" onClick=${() => setAsk(f)}>Remove…</button>`]]} />
         <p>${recoveryCodes} recovery codes are left. <${Action} label="New recovery codes" run=${renew} /></p>`}
-      ${done ? html`<${Codes} of=${done.codes} done=${stored} />` : begun ? html`<ol><li>Open the secret in an authenticator app: <a href=${begun.address}>add it here</a>, or type it on another device.<p class="row"><code class="block">${begun.secret}</code><${Copy} quiet text=${begun.secret} label="Copy the secret" /></p></li>
+      ${done ? html`<${Codes} of=${done.codes} done=${stored} />` : begun ? html`<ol><li>Scan the picture with an authenticator app, <a href=${begun.address}>add it here</a>, or type the secret.<p><${Picture} of=${begun.address} /></p><p class="row"><code class="block">${begun.secret}</code><${Copy} quiet text=${begun.secret} label="Copy the secret" /></p></li>
         <li><div class="field"><label for="first-code">The code that the app shows</label><input id="first-code" inputmode="numeric" autocomplete="one-time-code" value=${code} onInput=${(e) => setCode(e.currentTarget.value)} /></div></li></ol>
         <p class="row"><${Action} primary label="Confirm" run=${() => confirm(begun.id, { code: code.trim() })} links=${(p) => p === '/code' && ['first-code', 'The code']} /><button type="button" class="quiet" onClick=${() => setBegun(null)}>Cancel</button></p>`
       : html`<div class="field"><label for="factor-name">Name of the device</label><input id="factor-name" placeholder="Phone" maxlength="100" value=${name} onInput=${(e) => setName(e.currentTarget.value)} /></div><p class="row"><${Action} primary=${factors.length === 0} label="Add a passkey" run=${passkey} /><${Action} label="Add an authenticator app" run=${start} /></p>`}`}<//>

@@ -38,6 +38,7 @@ try {
   await page.getByRole('button', { name: 'Add an authenticator app' }).click();
   const secret = await page.locator('#factors code.block').innerText();
   need('the address for the app', (await page.getByRole('link', { name: 'add it here' }).getAttribute('href')).startsWith(`otpauth://totp/Mission%20Control:${EMAIL}?`), true);
+  need('dark squares of the picture', /^(M\d+ \d+h1v1h-1z){600,}$/.test(await page.getByRole('img', { name: 'QR code of the secret' }).locator('path').getAttribute('d')), true);
   await page.getByLabel('The code that the app shows').fill('12345');
   await page.getByRole('button', { name: 'Confirm' }).click();
   await page.getByRole('alert').getByText('is not the code of now').waitFor();
