@@ -57,6 +57,7 @@ func enumerations() []enumeration {
 		{"RecommendationState", "active,claimed,succeeded,failed,dismissed", "What became of a recommendation; active and claimed are open"},
 		{"RecoveryState", "requested,finished", "Whether every delivery of a recovery's window was sent again or is in the queue"},
 		{"Role", "founder,member,operator,integration", "What a user does in the company; it decides the scopes of the user's tokens"},
+		{"MailRefusal", "refused,bounced,complained", "Why no more mails go to a user"},
 		{"SandboxReason", "configuration,expired,failing", "Why an integration returned to the sandbox"},
 		{"Severity", "critical,high,medium,low,info", "How much a statement matters; info needs no action"},
 		{"SSODefaultRole", "member,operator,none", "The role of a user to whom no entry of the role mapping applies; none if such a user is refused"},

@@ -80,6 +80,9 @@ const atOnce = 100
 // Bounds of queueCalls, which are those of a queue's mapping.
 const minQueueCalls, maxQueueCalls = 2, 1000
 
+// longestSet limits the name of a configuration set of SES.
+const longestSet = 64
+
 const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
 
 // secretARN matches the whole ARN of a secret. Without the characters at its end, a grant would not cover the secret.
@@ -139,6 +142,9 @@ func read(node constructs.Node) (settings, error) {
 	if s.MailFrom = value("mailFrom"); s.MailFrom != "" {
 		if _, err := mail.ParseFrom(s.MailFrom); err != nil {
 			wrong("context mailFrom: %w", err)
+		}
+		if s.MailSet = s.stack(); len(s.MailSet) > longestSet {
+			wrong("context mailFrom: the tenant's name is longer than %d characters, and SES takes no such name for the set of the mails", longestSet-len("Orgops-"))
 		}
 	}
 	if s.SlackSecret = value("slackSecret"); s.SlackSecret != "" && !secretARN.MatchString(s.SlackSecret) {

@@ -82,6 +82,7 @@ func TestMain(m *testing.M) {
 			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1", "queueCalls": "50", "canary": "on",
 			"domain": "acme.example.com/v1", "certificate": certificate, "zone": "Z0123456789ABCDEFGHIJ",
 			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "egress": "fixed", "executives": "false", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic, "budget": "150",
+			"mailFrom": "Acme <orgops@acme.example.com>",
 		})
 		return m.Run()
 	}()

@@ -1,6 +1,8 @@
 // Package notifier tells people what happened. It takes jobs from the queue: it stores a notice for each person whom a matter concerns,
 // and sends a notice when it is due.
 //
+// On AWS the queue also has what SES tells about mails that came back or were unwanted: no more mails go to those addresses.
+//
 // Every state is in the store: the notice, and the person's box with what they were told. A worker claims a notice before it sends it.
 // If the worker is lost after that, the next one sends the mail again under the same Message-ID.
 package notifier
@@ -58,8 +60,11 @@ func (n *Notifier) Worker() queue.Worker {
 // Handle does one job. due tells when to redeliver the message; zero means never.
 func (n *Notifier) Handle(ctx context.Context, r queue.Received) (due time.Time, err error) {
 	var job notice.Job
-	if err := json.Unmarshal(r.Body, &job); err != nil || job.Company == "" {
+	if err := json.Unmarshal(r.Body, &job); err != nil {
 		return time.Time{}, queue.ErrPoison
+	}
+	if job.Company == "" {
+		return time.Time{}, n.returned(ctx, r.Body)
 	}
 	c := store.For(n.Store, job.Company)
 	switch {

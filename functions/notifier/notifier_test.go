@@ -463,8 +463,8 @@ func TestSend_Failures(t *testing.T) {
 		d.states("endpoint-disabled ada failed the mail was refused for good: 550 5.1.1", "endpoint-disabled ada omitted the person's address refuses mails")
 		u, _, err := company.GetUser(t.Context(), d.company, "ada")
 		errtest.Must(t, err)
-		if u.MailRefusedAt == nil {
-			t.Error("the user does not show that mails are refused")
+		if got := refusal(u); got != user.MailRefused {
+			t.Errorf("mails are refused with %q, want refused", got)
 		}
 	})
 	t.Run("no settings", func(t *testing.T) {

@@ -279,7 +279,7 @@ func (s *sending) attempt(ctx context.Context) (due time.Time, err error) {
 	case errors.As(sendErr, &refused):
 		s.end(notice.Failed, refused.Error())
 		if refused.BadAddress() {
-			if err := s.block(ctx); err != nil {
+			if err := s.refuse(ctx, s.company, s.person.ID, s.person.Email, user.MailRefused); err != nil {
 				return time.Time{}, err
 			}
 		}
@@ -325,19 +325,4 @@ func (s *sending) save(ctx context.Context) error {
 		}
 	}
 	return s.company.Commit(ctx, ops...)
-}
-
-// block notes that mails do not reach the person's address. A new address, or a founder who clears the note, ends that.
-func (s *sending) block(ctx context.Context) error {
-	now := s.Now().UTC().Truncate(time.Millisecond)
-	s.person.MailRefusedAt = &now
-	op := s.company.Replace(user.Key(s.person.ID), user.Entity, s.at, s.person).Quietly()
-	if s.person.InvitedUntil != nil {
-		op = op.Until(*s.person.InvitedUntil)
-	}
-	err := s.company.Commit(ctx, op)
-	if errors.Is(err, store.ErrConflict) { // the next mail finds it out
-		return nil
-	}
-	return err
 }

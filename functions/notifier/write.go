@@ -35,6 +35,7 @@ func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err e
 	return mail.Message{
 		ID: s.notice.ID, FromName: m.FromName, To: s.person.Email, ReplyTo: m.ReplyTo, Subject: written.Subject, Text: written.Text, HTML: written.HTML,
 		Stop: s.stop, Thread: threadOf(s.company.ID(), s.notice.About), At: s.now,
+		Company: s.company.ID(), UserID: s.person.ID,
 	}, kept, nil
 }
 

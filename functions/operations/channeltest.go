@@ -156,7 +156,7 @@ func (d Deps) testMail(ctx context.Context) error {
 	}
 	text := testContent().Paragraphs[0]
 	err = d.Mail.Send(ctx, mail.Message{
-		ID: id.New(), FromName: s.Sender(firm.Name), To: u.Email, ReplyTo: s.ReplyTo, Subject: testSubject, Text: text + "\n", At: d.Now(),
+		ID: id.New(), FromName: s.Sender(firm.Name), To: u.Email, ReplyTo: s.ReplyTo, Subject: testSubject, Text: text + "\n", At: d.Now(), Company: c.ID(), UserID: u.ID,
 		HTML: `<!doctype html><html lang="en"><meta name="color-scheme" content="light dark"><title>` + testSubject + "</title><p>" + html.EscapeString(text) + "</p></html>",
 	})
 	if err != nil && !errors.As(err, new(*mail.RefusedError)) {

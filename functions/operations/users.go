@@ -118,6 +118,8 @@ type UserUpdate struct {
 	Role     *user.Role `json:"role,omitempty" enum:"founder,member,operator,integration" doc:"the new role" example:"operator"`
 	Provider *string    `json:"provider,omitempty" maxLength:"64" doc:"the only integration that the user reaches, with the role integration" example:"github"`
 	Disabled *bool      `json:"disabled,omitempty" doc:"true: the user cannot log in; false: the user can again" example:"true"`
+
+	ResumeMails bool `json:"resumeMails,omitempty" doc:"true: mails go to the user's address again, although it refused one or one was unwanted; see mailRefusedAt" example:"true"`
 }
 
 type userOutput struct {
@@ -138,7 +140,7 @@ func (d Deps) updateUser(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	change := company.Change{Name: in.Body.Name, Role: in.Body.Role, Provider: in.Body.Provider, Disabled: in.Body.Disabled}
+	change := company.Change{Name: in.Body.Name, Role: in.Body.Role, Provider: in.Body.Provider, Disabled: in.Body.Disabled, ResumeMails: in.Body.ResumeMails}
 	u, version, err = company.ChangeUser(ctx, d.store(ctx), web.Tenant(ctx), u, version, change, d.Now())
 	if err != nil {
 		return nil, in.Overtaken(err)

@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/functions/operations"
+	members "orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/provider/policyengine/policycheck"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
@@ -96,6 +98,32 @@ func emails(h *webtest.Harness) (all []string) {
 		all = append(all, u.Email)
 	}
 	return all
+}
+
+// TestUsers_ResumeMails checks that an administrator lets mails go to an address again that refused one.
+func TestUsers_ResumeMails(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	u, _ := join(t, h, "mia@acme.test", user.Member)
+	c := store.For(h.Store, h.A.ID)
+	u, version, err := members.GetUser(t.Context(), c, u.ID)
+	errtest.Must(t, err)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	u.MailRefusedAt, u.MailRefusedWith = &now, user.MailBounced
+	errtest.Must(t, c.Commit(t.Context(), c.Replace(user.Key(u.ID), user.Entity, version, u)))
+
+	one := path(h, "/users/"+u.ID)
+	var shown object
+	etag := h.Do("GET", one, h.A.Token, nil).Want(200).JSON(&shown).Header.Get("ETag")
+	if diff := cmp.Diff([]any{now.Format(time.RFC3339Nano), "bounced"}, []any{shown["mailRefusedAt"], shown["mailRefusedWith"]}); diff != "" {
+		t.Errorf("since when and why no mails go to the user (-want +got):\n%s", diff)
+	}
+	var changed user.User
+	h.Do("PATCH", one, h.A.Token, object{"resumeMails": true}, "If-Match", etag).Want(200).JSON(&changed)
+	u.MailRefusedAt, u.MailRefusedWith = nil, ""
+	if diff := cmp.Diff(u, changed); diff != "" {
+		t.Errorf("the user after resumeMails (-want +got):\n%s", diff)
+	}
 }
 
 // TestUsers_EndsTokens checks that a new role, disabling and removal end the user's tokens, and that a new name does not.

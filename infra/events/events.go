@@ -99,6 +99,9 @@ func New(scope constructs.Construct, p Props) *Events {
 	e.followers(p.Data)
 	e.workers(p.Data)
 	e.mails(p)
+	if p.Functions.MailSet != "" {
+		e.returns(unit, p.Functions.MailSet)
+	}
 	e.every(unit, "rate(1 minute)", e.Ticker)
 	helped(unit, e.Ticker)
 

@@ -28,6 +28,7 @@ type Settings struct {
 	Egress        *egress.Egress     // nil: functions send from any of AWS's addresses
 	SlackSecret   string             // ARN of the operator's secret with the Slack app; "": none
 	MailFrom      string             // the address that mails come from, of an identity that SES has verified; "": the service sends no mails
+	MailSet       string             // SES's configuration set for them, which the events create
 }
 
 // Props describes one function.

@@ -21,10 +21,11 @@ func (f *Function) Mails(s Settings) {
 	_, domain, _ := strings.Cut(from.Address, "@")
 	f.Set("ORGOPS_MAIL_FROM", s.MailFrom)
 	stack := awscdk.Stack_Of(f.Function)
-	identity := func(name string) string {
-		return fmt.Sprintf("arn:%s:ses:%s:%s:identity/%s", *stack.Partition(), *stack.Region(), *stack.Account(), name)
+	f.Set("ORGOPS_MAIL_SET", s.MailSet)
+	arn := func(kind, name string) string {
+		return fmt.Sprintf("arn:%s:ses:%s:%s:%s/%s", *stack.Partition(), *stack.Region(), *stack.Account(), kind, name)
 	}
 	f.Allow([]string{"ses:SendRawEmail", "ses:SendEmail"}, map[string]any{
 		"StringEquals": map[string]any{"ses:FromAddress": from.Address},
-	}, identity(domain), identity(from.Address))
+	}, arn("identity", domain), arn("identity", from.Address), arn("configuration-set", s.MailSet))
 }

@@ -15,6 +15,8 @@ type Change struct {
 	Role     *user.Role
 	Provider *string
 	Disabled *bool
+
+	ResumeMails bool // lets mails go to the address again
 }
 
 // apply returns the user as changed at now, or what is wrong with the change.
@@ -31,6 +33,9 @@ func (c Change) apply(was user.User, now time.Time) (user.User, error) {
 	}
 	if c.Provider != nil {
 		u.Provider = *c.Provider
+	}
+	if c.ResumeMails {
+		u.MailRefusedAt, u.MailRefusedWith = nil, ""
 	}
 	problems := append(user.CheckName(u.Name, "/name", false), checkRole(u.Role)...)
 	if err := fault.Refuse(append(problems, user.CheckProvider(u.Role, u.Provider, "/provider")...)); err != nil {

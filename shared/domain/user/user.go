@@ -50,6 +50,16 @@ const (
 	Disabled State = "disabled" // cannot log in, and has no valid token
 )
 
+// MailRefusal says why no more mails go to a user.
+type MailRefusal string
+
+// The causes of a MailRefusal.
+const (
+	MailRefused    MailRefusal = "refused"    // the mail host of the address knows no such mailbox
+	MailBounced    MailRefusal = "bounced"    // a mail came back for good
+	MailComplained MailRefusal = "complained" // the reader reported a mail as unwanted
+)
+
 // User describes one user, as stored and as the API shows it.
 type User struct {
 	ID           string     `json:"id" format:"uuid" doc:"UUIDv7"`
@@ -61,9 +71,10 @@ type User struct {
 	Identity     string     `json:"identity,omitempty" doc:"set for a user who signs in through the company's identity provider and has no password: a digest of the issuer and its name for the user" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
 	InvitedUntil *time.Time `json:"invitedUntil,omitempty" doc:"when the invitation expires, and the user with it; absent once it is accepted"`
 	CreatedAt    time.Time  `json:"createdAt" doc:"when the user was added or invited"`
-	// MailRefusedAt is set by the notifier, when the address turns out to lead to no mailbox.
-	MailRefusedAt *time.Time `json:"mailRefusedAt,omitempty" doc:"when a mail to the address was refused for good, or reported as unwanted; no more mails go to it"`
-	Since         time.Time  `json:"since,omitzero" doc:"since when the user has had this role and this state: the user decides only on approvals that were asked for later; absent: since createdAt"`
+	// MailRefusedAt is set by the notifier, when the address turns out to lead to no mailbox or its reader wants no mails.
+	MailRefusedAt   *time.Time  `json:"mailRefusedAt,omitempty" doc:"when a mail to the address was refused for good, came back or was reported as unwanted; no more mails go to it, until resumeMails"`
+	MailRefusedWith MailRefusal `json:"mailRefusedWith,omitempty" enum:"refused,bounced,complained" doc:"why no more mails go to the address; refused: its mail host knows no such mailbox; bounced: a mail came back for good; complained: its reader reported a mail as unwanted"`
+	Since           time.Time   `json:"since,omitzero" doc:"since when the user has had this role and this state: the user decides only on approvals that were asked for later; absent: since createdAt"`
 }
 
 // Decides reports whether the user may have a part in what was asked for at a time: as the one who asked or as the one who decides.

@@ -36,6 +36,7 @@ type Config struct {
 	RootCAs       *x509.CertPool // ORGOPS_CA_FILE: the authorities that outgoing connections trust; nil: the system's
 	SMTP          string         // ORGOPS_SMTP_URL: the mail host; default none
 	MailFrom      string         // ORGOPS_MAIL_FROM: the address that mails come from; default none
+	MailSet       string         // ORGOPS_MAIL_SET: SES's configuration set for mails; default none
 	SlackURL      string         // ORGOPS_SLACK_URL: where Slack is; default https://slack.com
 	Applications  string         // ORGOPS_APPLICATIONS_FILE: the applications that the operator has registered with providers; default none
 	SlackApp      [3]string      // ORGOPS_SLACK_CLIENT_ID, _CLIENT_SECRET, _SIGNING_SECRET: of the operator's Slack app; default none
@@ -106,7 +107,7 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	c := Config{
 		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), FormerIssuer: value("ORGOPS_FORMER_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
-		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"), SlackURL: strings.TrimSuffix(value("ORGOPS_SLACK_URL"), "/"), Applications: value("ORGOPS_APPLICATIONS_FILE"),
+		CPUProfile: value("ORGOPS_CPUPROFILE"), SMTP: value("ORGOPS_SMTP_URL"), MailFrom: value("ORGOPS_MAIL_FROM"), MailSet: value("ORGOPS_MAIL_SET"), SlackURL: strings.TrimSuffix(value("ORGOPS_SLACK_URL"), "/"), Applications: value("ORGOPS_APPLICATIONS_FILE"),
 	}
 	for n, name := range []string{"ORGOPS_SLACK_CLIENT_ID", "ORGOPS_SLACK_CLIENT_SECRET", "ORGOPS_SLACK_SIGNING_SECRET"} {
 		c.SlackApp[n] = value(name)

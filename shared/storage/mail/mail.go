@@ -22,6 +22,8 @@ type Message struct {
 	Stop       string // the address that ends such mails by one click (RFC 8058); "": none
 	Thread     string // mails of one thread are shown together; "": the mail stands alone
 	At         time.Time
+
+	Company, UserID string // the user to whom it goes; SES tells both again when the mail comes back
 }
 
 // Sender sends mails. Its methods are safe for concurrent use.

@@ -13,6 +13,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/notice"
+	"orgops/shared/storage/mail/sesevent"
 )
 
 // decode decodes exactly one JSON value and refuses unknown fields.
@@ -136,6 +139,20 @@ func checkQueue(job func() any) check {
 		}
 		return some(len(e.Records))
 	}
+}
+
+// checkNotices checks messages of the notifier: jobs, and what EventBridge sends of SES.
+func checkNotices(text []byte) error {
+	var e events.SQSEvent
+	if err := decode(text, &e); err != nil {
+		return err
+	}
+	for _, m := range e.Records {
+		if r, err := sesevent.Read([]byte(m.Body)); err == nil && r.Outcome != sesevent.Other {
+			return checkQueue(func() any { return &events.EventBridgeEvent{} })(text)
+		}
+	}
+	return checkQueue(func() any { return &notice.Job{} })(text)
 }
 
 func some(records int) error {

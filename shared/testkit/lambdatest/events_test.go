@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"orgops/shared/domain/delivery"
-	"orgops/shared/domain/notice"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/testkit/errtest"
 )
@@ -25,7 +24,7 @@ func checks() map[string]check {
 		"console":    checkRequest,
 		"inbound":    checkInbound,
 		"authorizer": checkToken, "projector": checkWindow, "dispatcher": checkStream,
-		"retrier": checkQueue(func() any { return &delivery.Job{} }), "syncer": checkQueue(func() any { return &syncrun.Job{} }), "notifier": checkQueue(func() any { return &notice.Job{} }),
+		"retrier": checkQueue(func() any { return &delivery.Job{} }), "syncer": checkQueue(func() any { return &syncrun.Job{} }), "notifier": checkNotices,
 		"ticker": checkSchedule, "rotator": checkRotation, "provisioner": checkCompany,
 	}
 }

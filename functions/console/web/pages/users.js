@@ -11,11 +11,14 @@ import { Table } from '../ui/table.js';
 
 const roles = ['founder', 'member', 'operator'].map((r) => [r, r[0].toUpperCase() + r.slice(1)]);
 
+// refusals say why no mails go to an address, before the time.
+const refusals = { refused: 'the address was refused', bounced: 'one came back', complained: 'one was reported as unwanted' };
+
 /** Users lists the users, invites one and removes one. */
 export function Users() {
   const [count, setCount] = useState(0), [ask, setAsk] = useState(null), again = () => setCount((n) => n + 1);
   const columns = [
-    ['Who', (u) => html`${u.name ? html`${u.name}<br />` : ''}<span class=${u.name ? 'muted' : ''}>${u.email}</span>`], ['Role', (u) => u.role], ['State', (u) => html`<${Status} of=${u.state} />`], ['Since', (u) => html`<${Time} at=${u.createdAt} />`],
+    ['Who', (u) => html`${u.name ? html`${u.name}<br />` : ''}<span class=${u.name ? 'muted' : ''}>${u.email}</span>`], ['Role', (u) => u.role], ['State', (u) => html`<${Status} of=${u.state} />${u.mailRefusedAt && html`<br /><span class="muted">No mails: ${refusals[u.mailRefusedWith] ?? refusals.refused} <${Time} at=${u.mailRefusedAt} /></span>`}`], ['Since', (u) => html`<${Time} at=${u.createdAt} />`],
     ['Change', (u) => html`<span class="row"><button type="button" class="quiet" onClick=${() => setAsk({ change: u })}>Change…</button><button type="button" class="quiet" onClick=${() => setAsk({ remove: u })}>Remove…</button></span>`],
   ];
   return html`<${Invite} done=${again} /><${Listing} key=${count} path="operations/users" none=${html`<${Empty} title="No users" />`}>${(items) => html`<${Table} label="Users" rows=${items} columns=${columns} />`}<//>
@@ -23,7 +26,7 @@ export function Users() {
 }
 
 const at = (id) => `operations/users/${encodeURIComponent(id)}`;
-const view = (u) => ({ Name: u.name, Role: u.role, State: u.state === 'disabled' ? 'disabled' : 'may log in' });
+const view = (u) => ({ Name: u.name, Role: u.role, State: u.state === 'disabled' ? 'disabled' : 'may log in', Mails: u.mailRefusedAt ? 'not sent' : 'sent' });
 
 /** Change changes the name, the role and the state of a user, as the dialog shows them. */
 function Change({ id, close, changed }) {
@@ -36,12 +39,14 @@ function Draft({ of, etag, close, changed }) {
   const schema = { properties: {
     name: { title: 'Name' }, ...(of.role !== 'integration' && { role: { title: 'Role', enum: roles.map(([r]) => r), description: 'A new role ends the tokens of the user.' } }),
     disabled: { title: 'Disabled', type: 'boolean', description: 'A disabled user cannot log in, and the tokens of the user end within seconds.' },
+    ...(of.mailRefusedAt && { resumeMails: { title: 'Send mails again', type: 'boolean', description: `No mails go to the address, because ${refusals[of.mailRefusedWith] ?? refusals.refused}.` } }),
   } };
   const submit = (typed) => {
     const want = { name: typed.name ?? '', role: typed.role ?? of.role, disabled: typed.disabled === true };
     const body = Object.fromEntries(Object.entries(want).filter(([field, value]) => value !== shown[field]));
+    if (typed.resumeMails) body.resumeMails = true;
     if (!Object.keys(body).length) { close(); return undefined; }
-    return guard.write(view({ ...want, state: want.disabled ? 'disabled' : 'active' }), (tag) => call('PATCH', at(of.id), { body, headers: ifMatch(tag) }), () => { forget(at(of.id)); changed(); close(); });
+    return guard.write(view({ ...want, state: want.disabled ? 'disabled' : 'active', mailRefusedAt: body.resumeMails ? undefined : shown.mailRefusedAt }), (tag) => call('PATCH', at(of.id), { body, headers: ifMatch(tag) }), () => { forget(at(of.id)); changed(); close(); });
   };
   return html`<${SchemaForm} key=${guard.turn} schema=${schema} config=${shown} label="Save" submit=${submit} prefix="u" />${guard.dialog}`;
 }

@@ -411,8 +411,10 @@ export interface UserEventData {
   identity?: string;
   /** when the invitation expires, and the user with it; absent once it is accepted */
   invitedUntil?: string;
-  /** when a mail to the address was refused for good, or reported as unwanted; no more mails go to it */
+  /** when a mail to the address was refused for good, came back or was reported as unwanted; no more mails go to it, until resumeMails */
   mailRefusedAt?: string;
+  /** why no more mails go to the address; refused: its mail host knows no such mailbox; bounced: a mail came back for good; complained: its reader reported a mail as unwanted */
+  mailRefusedWith?: MailRefusal;
   /** the user's name */
   name?: string;
   /** The fields that were left out to keep the event below 20 kB; the API has them */
@@ -564,6 +566,8 @@ export type GoalStall = "blocked" | "stale";
 export type GoalState = "open" | "closed";
 
 export type IntegrationState = "sandbox" | "certified";
+
+export type MailRefusal = "refused" | "bounced" | "complained";
 
 /** The number that a goal is measured by. */
 export interface Measure {

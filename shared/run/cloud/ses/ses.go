@@ -18,5 +18,5 @@ func Add(c *cloud.Cloud, p *boot.Parts) {
 		c.Need("ORGOPS_MAIL_FROM as an e-mail address", "")
 		return
 	}
-	p.Mail = sesmail.New(c.Access, *from)
+	p.Mail = sesmail.New(c.Access, *from, c.Config.MailSet)
 }

@@ -16,6 +16,7 @@ import (
 	"orgops/shared/base/awsclient"
 	contract "orgops/shared/storage/mail"
 	"orgops/shared/storage/mail/mailform"
+	"orgops/shared/storage/mail/sesevent"
 )
 
 // timeout limits one call.
@@ -25,11 +26,13 @@ const timeout = 15 * time.Second
 type Sender struct {
 	client *sesv2.Client
 	from   mail.Address
+	set    string // of the configuration; "": SES tells of no mail that comes back
 }
 
-// New makes a Sender. from is an address of an identity that SES has verified.
-func New(a awsclient.Access, from mail.Address) *Sender {
-	return &Sender{from: from, client: sesv2.New(sesv2.Options{
+// New makes a Sender. from is an address of an identity that SES has verified. set names the configuration set by which SES tells of
+// mails that come back; "" stands for none.
+func New(a awsclient.Access, from mail.Address, set string) *Sender {
+	return &Sender{from: from, set: set, client: sesv2.New(sesv2.Options{
 		Region: a.Region, Credentials: a.Credentials, HTTPClient: a.HTTPClient.WithTimeout(timeout), BaseEndpoint: a.BaseEndpoint("SESV2"),
 		Retryer: aws.NopRetryer{}, // the call has no token against repeats, so the caller decides on each
 	})}
@@ -41,10 +44,17 @@ func (s *Sender) Send(ctx context.Context, m contract.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.client.SendEmail(ctx, &sesv2.SendEmailInput{
+	call := &sesv2.SendEmailInput{
 		Destination: &types.Destination{ToAddresses: []string{m.To}},
 		Content:     &types.EmailContent{Raw: &types.RawMessage{Data: text}},
-	})
+	}
+	if s.set != "" {
+		call.ConfigurationSetName = &s.set
+		call.EmailTags = []types.MessageTag{
+			{Name: aws.String(sesevent.CompanyTag), Value: &m.Company}, {Name: aws.String(sesevent.UserTag), Value: &m.UserID},
+		}
+	}
+	_, err = s.client.SendEmail(ctx, call)
 	var refused *types.MessageRejected
 	var bad *types.BadRequestException
 	switch {
