@@ -25,11 +25,12 @@ type request struct {
 type object = map[string]any
 
 // requests returns the requests that store items of many kinds. They use only what the release before knows too. owner is the id of
-// the founder.
-func requests(owner string) []request {
+// the founder, and address that of a receiver.
+func requests(owner, address string) []request {
 	return []request{
-		{http.MethodPost, "/integrations/feed", object{"url": "https://news.invalid/feed.xml"}},
-		{http.MethodPost, "/integrations/webhook", object{"url": "https://hooks.invalid/orgops", "events": []string{"memory.*", "goal.*"}}},
+		{http.MethodPost, "/integrations/feed", object{"url": address + "/feed.xml"}},
+		{http.MethodPost, "/integrations/feed/certification", nil},
+		{http.MethodPost, "/integrations/webhook", object{"url": address + "/hook", "events": []string{"memory.*", "goal.*"}, "signingSecret": signingSecret}},
 		{http.MethodPost, "/integrations/webhook/certification", nil},
 		{http.MethodPost, "/integrations/webhook/secret", object{}},
 		{http.MethodPut, "/integrations/webhook/mapping", object{"rules": []object{{
@@ -60,12 +61,14 @@ func drive(ctx context.Context, base string) error {
 	if err := client.Do(ctx, http.MethodGet, "/operations/users", nil, &users); err != nil {
 		return err
 	}
-	for _, r := range requests(users.Items[0].ID) {
+	to := newReceiver()
+	defer to.Close()
+	for _, r := range requests(users.Items[0].ID, to.URL) {
 		if err := client.Do(ctx, r.method, r.path, r.body, nil); err != nil {
 			return fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
 	}
-	return nil
+	return deliver(ctx, client, base, to)
 }
 
 // cause causes events by what really happens to items, and can be repeated.

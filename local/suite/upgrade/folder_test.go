@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"orgops/shared/base/freeport"
+	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -90,7 +91,18 @@ func written(t *testing.T, program string) string {
 	errtest.Must(t, serve.Process.Signal(os.Interrupt))
 	_ = serve.Wait() // the program says on its own output what is wrong
 	errtest.Must(t, driven)
+	keepForever(t, filepath.Join(dir, "orgops.db"))
 	return dir
+}
+
+// keepForever has the items of the fixture not expire: the tests read them for as long as the fixture is used. Its logins do not count against
+// the limit of those that the tests make.
+func keepForever(t *testing.T, file string) {
+	t.Helper()
+	db, err := sqlitedb.Open(t.Context(), file, sqlitedb.Options{})
+	errtest.Must(t, err)
+	errtest.Must(t, db.Migrate(t.Context(), "fixture", []string{"UPDATE item SET expires = 0 WHERE entity != 'timer'; DELETE FROM item WHERE entity = 'tries'"}))
+	errtest.Must(t, db.Close())
 }
 
 // awaitHealth waits until a service answers.

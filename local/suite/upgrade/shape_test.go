@@ -11,8 +11,8 @@ import (
 // shape tells for the items of one entity which paths their bodies have, and of which kind each value is.
 type shape struct {
 	items int
-	in    map[string]int    // the number of items that have a path
-	kinds map[string]string // by path: object, array, string, number, bool
+	in    map[string]int      // the number of items that have a path
+	kinds map[string][]string // by path, sorted: object, array, string, number, bool. What a field tells of may be of several kinds
 }
 
 // named matches a key of an object that names an item, such as an id or a moment, instead of a field.
@@ -25,7 +25,7 @@ func (s *shape) add(body []byte) error {
 		return err
 	}
 	if s.in == nil {
-		s.in, s.kinds = map[string]int{}, map[string]string{}
+		s.in, s.kinds = map[string]int{}, map[string][]string{}
 	}
 	s.items++
 	seen := map[string]bool{}
@@ -37,7 +37,12 @@ func (s *shape) add(body []byte) error {
 }
 
 func (s *shape) walk(path string, value any, seen map[string]bool) {
-	note := func(kind string) { seen[path], s.kinds[path] = true, kind }
+	note := func(kind string) {
+		seen[path] = true
+		if at, known := slices.BinarySearch(s.kinds[path], kind); !known {
+			s.kinds[path] = slices.Insert(s.kinds[path], at, kind)
+		}
+	}
 	switch v := value.(type) {
 	case map[string]any:
 		note("object")
@@ -66,10 +71,10 @@ func (s *shape) walk(path string, value any, seen map[string]bool) {
 func missing(entity string, former, present shape) []string {
 	var wrong []string
 	for _, path := range slices.Sorted(maps.Keys(former.kinds)) {
-		kind, there := present.kinds[path]
+		other := slices.DeleteFunc(slices.Clone(present.kinds[path]), func(kind string) bool { return slices.Contains(former.kinds[path], kind) })
 		switch {
-		case there && kind != former.kinds[path]:
-			wrong = append(wrong, entity+path+" is of the kind "+kind+", and was "+former.kinds[path])
+		case len(other) > 0:
+			wrong = append(wrong, entity+path+" is of the kind "+other[0]+", and was "+strings.Join(former.kinds[path], " or "))
 		case former.in[path] == former.items && present.in[path] < present.items && !strings.ContainsAny(path, "*["):
 			wrong = append(wrong, entity+path+" is not in every item")
 		}
