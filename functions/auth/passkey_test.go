@@ -9,6 +9,8 @@ import (
 	"orgops/functions/auth"
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/passkeytest"
@@ -95,6 +97,37 @@ func TestPasskey(t *testing.T) {
 	k.Do("POST", "/auth/challenge", "", object{"challenge": k.challenged().ID, "code": k.recovery[0]}).Want(200)
 	k.Do("DELETE", "/auth/factors/"+k.factorID, session, nil).Want(204)
 	login(k.Harness, k.A.Email, webtest.Password).Want(200)
+}
+
+// TestPasskey_Required lets a user into a company that requires a second factor with a passkey: one that the login asks for, and one that
+// the user enrols first. The company's tokens then have the scopes of the role.
+func TestPasskey_Required(t *testing.T) {
+	t.Parallel()
+	k := newKeyholder(t)
+	joins(t, k.Harness, k.A.ID, "mia@acme.test", another)
+	errtest.Must(t, company.RequireSecondFactor(t.Context(), store.For(k.Store, k.A.ID), true))
+	k.wantScopes(k.signIn(), user.Founder)
+
+	weak := signIn(k.Harness, "mia@acme.test", another)
+	if claims, err := k.Verifier.Verify(weak); err != nil || len(claims.Scopes) > 0 {
+		t.Errorf("scopes without a passkey = %v (%v), want none", claims.Scopes, err)
+	}
+	begun, own := k.begin(weak), passkeytest.New(t, issuer)
+	var done struct{ Session entered }
+	k.confirm(weak, begun.ID, own.Create(*begun.PublicKey)).Want(200).JSON(&done)
+	k.wantScopes(done.Session.Token, user.Member)
+	asked := login(k.Harness, "mia@acme.test", another).WantProblem(401, "second-factor-required").Challenge
+	k.wantScopes(read(k.answer(*asked, own.Get(*asked.PublicKey)).Want(200)).Token, user.Member)
+}
+
+// wantScopes checks that a token has the scopes of a role.
+func (k *keyholder) wantScopes(bearer string, role user.Role) {
+	k.t.Helper()
+	claims, err := k.Verifier.Verify(bearer)
+	errtest.Must(k.t, err)
+	if diff := cmp.Diff(role.Scopes(), claims.Scopes); diff != "" {
+		k.t.Errorf("scopes differ (-want +got):\n%s", diff)
+	}
 }
 
 // TestPasskey_Refused refuses what is not a new signature of the person's own passkey, on the service's own page. A challenge ends with
