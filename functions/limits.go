@@ -211,6 +211,9 @@ func Limits() []Limit {
 			Limit{"plan-" + plan + "-second", "the requests a second on the plan " + plan, int64(t.Rate), "requests"},
 			Limit{"plan-" + plan + "-burst", "the requests at once on the plan " + plan, int64(t.Burst), "requests"},
 			Limit{"plan-" + plan + "-day", "the requests a day on the plan " + plan, int64(t.Day), "requests"},
+			Limit{"plan-" + plan + "-agent-second", "the requests a second of one agent on the plan " + plan, int64(t.Agent().Rate), "requests"},
+			Limit{"plan-" + plan + "-agent-burst", "the requests at once of one agent on the plan " + plan, int64(t.Agent().Burst), "requests"},
+			Limit{"plan-" + plan + "-agent-day", "the requests a day of one agent on the plan " + plan, int64(t.Agent().Day), "requests"},
 		)
 	}
 	return limits

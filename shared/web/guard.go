@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -83,21 +84,27 @@ func (s *Server) verify(r *http.Request, rights rights) (token.Claims, error) {
 	return claims, err
 }
 
-// withinPlan refuses a request beyond the limits of the company's plan, as the gateway does.
+// withinPlan refuses a request beyond the limits of the company's plan, as the gateway does, or beyond those of the agent that sends it.
 func (s *Server) withinPlan(w http.ResponseWriter, claims token.Claims) error {
 	if s.opts.Plan == nil {
 		return nil
 	}
-	limit, wait := s.opts.Plan(claims.Company, claims.Plan)
+	agent := cmp.Or(claims.Executive, claims.Client)
+	limit, wait := s.opts.Plan(claims.Company, claims.Plan, agent)
 	if wait == 0 {
 		return nil
 	}
-	detail := "too many requests per second; try again later"
-	if limit == "day" {
-		detail = "the plan's daily quota of requests is used up; try again later or change the plan"
+	policy := usagekey.Policy(claims.Plan)
+	if agent != "" {
+		policy = usagekey.AgentPolicy(claims.Plan)
 	}
 	w.Header().Set("RateLimit", `"`+limit+`";r=0;t=`+strconv.Itoa(int(wait.Seconds())))
-	w.Header().Set("RateLimit-Policy", usagekey.Policy(claims.Plan))
+	w.Header().Set("RateLimit-Policy", policy)
+	detail := map[string]string{
+		"second": "too many requests per second; try again later", "day": "the plan's daily quota of requests is used up; try again later or change the plan",
+		"agent-second": "this agent sends too many requests per second; try again later",
+		"agent-day":    "this agent has used up its daily half of the plan's requests; try again tomorrow (UTC)",
+	}[limit]
 	return &fault.Error{Kind: fault.QuotaExceeded, Detail: detail, RetryAfter: wait}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/identity/token"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
 )
 
@@ -14,8 +16,8 @@ func TestServer_Plan(t *testing.T) {
 	t.Parallel()
 	var counted []string
 	limit, wait := "", time.Duration(0)
-	h := newHarnessWith(t, web.Options{Plan: func(company, plan string) (string, time.Duration) {
-		counted = append(counted, company+" "+plan)
+	h := newHarnessWith(t, web.Options{Plan: func(company, plan, agent string) (string, time.Duration) {
+		counted = append(counted, company+" "+plan+agent)
 		return limit, wait
 	}})
 	own := h.token(t, "a", "things:read")
@@ -47,7 +49,15 @@ func TestServer_Plan(t *testing.T) {
 	if diff := cmp.Diff(want, get("/companies/a/thing/1", 429)); diff != "" {
 		t.Errorf("beyond the day's requests (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"a free", "a free", "a free"}, counted); diff != "" {
+	var err error
+	own, err = h.signer.Issue(token.Claims{Subject: "bot", Client: "bot", Company: "a", Plan: "free", Scopes: []string{"things:read"}, Depends: map[string]int64{}})
+	errtest.Must(t, err)
+	limit, wait = "agent-second", time.Second
+	want["Retry-After"], want["RateLimit"], want["RateLimit-Policy"] = "1", `"agent-second";r=0;t=1`, `"agent-second";q=2;w=1, "agent-day";q=10000;w=86400, `+policy
+	if diff := cmp.Diff(want, get("/companies/a/thing/1", 429)); diff != "" {
+		t.Errorf("an agent beyond its rate (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a free", "a free", "a free", "a freebot"}, counted); diff != "" {
 		t.Errorf("counted requests (-want +got):\n%s", diff)
 	}
 }

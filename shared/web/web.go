@@ -46,9 +46,9 @@ type Options struct {
 	// suspended reports that the company is suspended. nil: every valid token is accepted until it expires.
 	Ended func(ctx context.Context, c store.Company, claims token.Claims) (suspended bool, err error)
 
-	// Plan counts a request against the plan of a company. It returns 0, or how long the company is to wait and for which of the plan's
-	// limits. nil: a gateway in front counts, or nothing does.
-	Plan func(company, plan string) (limit string, wait time.Duration)
+	// Plan counts a request against the plan of a company, and against the limits of an agent that sends it. It returns 0, or how long the
+	// caller is to wait and for which of the limits. nil: a gateway in front counts, or nothing does.
+	Plan func(company, plan, agent string) (limit string, wait time.Duration)
 
 	// Audit returns the write of a record of a request for an audited operation, in the company's partition. number tells the
 	// attempts of one request to write from each other. nil: nothing is recorded.

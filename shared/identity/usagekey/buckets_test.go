@@ -13,7 +13,7 @@ func TestBuckets_Take(t *testing.T) {
 	b, free := usagekey.NewBuckets(func() time.Time { return now }), usagekey.Tiers()["free"]
 	take := func(company, plan string, n int) (limit string, wait time.Duration) {
 		for range n {
-			limit, wait = b.Take(company, plan)
+			limit, wait = b.Take(company, plan, "")
 		}
 		return limit, wait
 	}
@@ -56,12 +56,12 @@ func TestBuckets_Bounded(t *testing.T) {
 	t.Parallel()
 	b := usagekey.NewBuckets(time.Now)
 	for range 30 {
-		b.Take("a", "free")
+		b.Take("a", "free", "")
 	}
 	for n := range 10_000 {
-		b.Take(string(rune('b'+n)), "free")
+		b.Take(string(rune('b'+n)), "free", "")
 	}
-	if limit, _ := b.Take("a", "free"); limit != "" {
+	if limit, _ := b.Take("a", "free", ""); limit != "" {
 		t.Errorf("limit %q after 10,000 other companies, want none: the counts are forgotten", limit)
 	}
 }
@@ -75,5 +75,41 @@ func TestShared(t *testing.T) {
 	}
 	if usagekey.Shared("abcdef1234") == usagekey.Shared("abcdef1235") {
 		t.Error("two APIs share a key, which a region has only once")
+	}
+}
+
+// TestBuckets_Agent bounds an agent to a half of its company's limits, also where the gateway counts the company's requests. A refused
+// request counts for no one, so people and other agents go on.
+func TestBuckets_Agent(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 25, 8, 0, 0, 0, time.UTC)
+	b, pro := usagekey.NewBuckets(func() time.Time { return now }), usagekey.Tiers()["pro"]
+	send := func(take func(company, plan, agent string) (string, time.Duration), agent string, n int) (admitted int, last string) {
+		for range n {
+			limit, wait := take("a", "pro", agent)
+			if last = limit; wait == 0 {
+				admitted++
+			}
+		}
+		return admitted, last
+	}
+	for name, take := range map[string]func(company, plan, agent string) (string, time.Duration){"behind the gateway": b.Take, "alone": usagekey.NewBuckets(func() time.Time { return now }).TakeAny} {
+		if got, limit := send(take, "busy", 2*pro.Burst); got != pro.Burst/2 || limit != "agent-second" {
+			t.Errorf("%s: %d requests of an agent until %q, want %d until agent-second", name, got, limit, pro.Burst/2)
+		}
+		if got, limit := send(take, "other", 1); got != 1 {
+			t.Errorf("%s: another agent is refused by %q", name, limit)
+		}
+		if got, limit := send(take, "", pro.Burst/2-1); got != pro.Burst/2-1 {
+			t.Errorf("%s: people are refused by %q after %d requests", name, limit, got)
+		}
+	}
+	for used := pro.Burst / 2; used < pro.Day/2; used += pro.Rate / 2 {
+		now = now.Add(time.Second)
+		send(b.Take, "busy", pro.Rate/2)
+	}
+	now = now.Add(time.Second)
+	if _, limit := send(b.Take, "busy", 1); limit != "agent-day" {
+		t.Errorf("after a half of the day's requests limit = %q, want agent-day", limit)
 	}
 }

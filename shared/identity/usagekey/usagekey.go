@@ -50,6 +50,9 @@ func Tiers() map[string]Tier {
 	}
 }
 
+// Agent returns the limits of one agent of a company with these: a half, so that no agent keeps the company's people and other agents out.
+func (t Tier) Agent() Tier { return Tier{Rate: t.Rate / 2, Burst: t.Burst / 2, Day: t.Day / 2} }
+
 // Plans lists the plans, in the order of their names.
 func Plans() []string { return slices.Sorted(maps.Keys(Tiers())) }
 
@@ -62,3 +65,16 @@ func Policy(plan string) string {
 	}
 	return fmt.Sprintf(`"second";q=%d;w=1, "day";q=%d;w=86400`, tier.Rate, tier.Day)
 }
+
+// AgentPolicy returns the limits of an agent and of its company in the same form.
+func AgentPolicy(plan string) string {
+	tier := Tiers()[plan].Agent()
+	return fmt.Sprintf(`%q;q=%d;w=1, %q;q=%d;w=86400, `, agents+second, tier.Rate, agents+day, tier.Day) + Policy(plan)
+}
+
+// Names of limits. Those of an agent begin with agents.
+const (
+	second = "second"
+	day    = "day"
+	agents = "agent-"
+)

@@ -26,7 +26,7 @@ type Options struct {
 	OnDemand  bool          // builds operations with the first request for them
 
 	// Plan counts the requests of companies whose plan no gateway counts; nil: nothing does.
-	Plan func(company, plan string) (limit string, wait time.Duration)
+	Plan func(company, plan, agent string) (limit string, wait time.Duration)
 
 	// Sessions tells which tokens have been ended. nil: the server's own.
 	Sessions *user.Sessions

@@ -49,8 +49,8 @@ func ServeSigning(mount Mount, add ...cloud.Adder) {
 	serveWith(secretsmanager.SigningKeys, (*usagekey.Buckets).Take, mount, add...)
 }
 
-// count counts a request against a company's plan.
-type count func(b *usagekey.Buckets, company, plan string) (limit string, wait time.Duration)
+// count counts a request against a company's plan, and against the limits of the agent that sends it.
+type count func(b *usagekey.Buckets, company, plan, agent string) (limit string, wait time.Duration)
 
 func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error), take count, mount Mount, add ...cloud.Adder) {
 	serve(func(ctx context.Context, c *cloud.Cloud) (http.Handler, error) {
@@ -63,7 +63,7 @@ func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, e
 		o := server.Options{Verifier: keys, CursorKey: keys.Cursor(), Origins: c.Config.Origins, OnDemand: true}
 		if c.Settings.PlanLimits {
 			buckets := usagekey.NewBuckets(c.Now)
-			o.Plan = func(company, plan string) (string, time.Duration) { return take(buckets, company, plan) }
+			o.Plan = func(company, plan, agent string) (string, time.Duration) { return take(buckets, company, plan, agent) }
 		}
 		s := server.New(services, o)
 		mount(s.API(), services)
