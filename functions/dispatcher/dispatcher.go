@@ -31,6 +31,7 @@ type Dispatcher struct {
 	unpublished *unpublished
 	sent        *set[changeID] // changes whose messages were sent
 	lookouts    *set[lookout]  // timers that were set
+	failing     *set[failing]  // endpoints with a filter that failed, whom the notifier was told of
 	selector    selecting.Selector
 	turns       selecting.Turns
 	counts      counts
@@ -57,7 +58,7 @@ const Consumer = "dispatcher"
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	return &Dispatcher{
-		Deps: d, sent: newSet[changeID](maxSent), lookouts: newSet[lookout](maxLookouts), unpublished: newUnpublished(), former: withFormer(d.Events),
+		Deps: d, sent: newSet[changeID](maxSent), lookouts: newSet[lookout](maxLookouts), failing: newSet[failing](maxFailing), unpublished: newUnpublished(), former: withFormer(d.Events),
 		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
 	}
 }
@@ -106,6 +107,9 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		}
 		if !b.Replay || !d.sent.has(idOf(change)) {
 			err = errors.Join(asked.add(change, transition), err)
+			if transition.Unselected() {
+				err = errors.Join(asked.addFailing(change, d.failing), err)
+			}
 		}
 		if err != nil {
 			understood = false

@@ -3,14 +3,17 @@ package dispatcher_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/selection"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
@@ -93,5 +96,38 @@ func TestDispatcher_Filter(t *testing.T) {
 	worktest.Until(t, "the failure is stored", func() bool { return cmp.Equal(failed, r.selected("a", "webhook-ordered"), ignored) })
 	if diff := cmp.Diff(failed, r.selected("a", "webhook-ordered"), ignored); diff != "" {
 		t.Errorf("counts of the ordered endpoint differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestDispatcher_FilterFails checks that the notifier is asked once to tell of a filter that fails, however many events it fails on.
+func TestDispatcher_FilterFails(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	r.Subscribe("a", "webhook", r.Receive(), "memory.*")
+	r.selects("a", "webhook", `"yes"`, "")
+	for n := 1; n <= 3; n++ {
+		r.rememberAs("a", n, "Memory")
+		r.wantSettled("a", states{delivery.Held: n})
+	}
+	r.wantTold("a selection-failed selection:webhook")
+}
+
+// wantTold checks what the notifier was asked to tell.
+func (r *running) wantTold(want ...string) {
+	r.T.Helper()
+	var told []string
+	worktest.Until(r.T, "the notifier is asked", func() bool {
+		all, err := r.Notices.Receive(r.T.Context(), 10, time.Minute)
+		errtest.Must(r.T, err)
+		for _, one := range all {
+			var job notice.Job
+			errtest.Must(r.T, json.Unmarshal(one.Body, &job))
+			told = append(told, job.Company+" "+job.Matter.Name+" "+job.Matter.About)
+		}
+		return len(told) >= len(want)
+	})
+	slices.Sort(told)
+	if diff := cmp.Diff(want, told); diff != "" {
+		r.T.Errorf("what the notifier shall tell (-want +got):\n%s", diff)
 	}
 }

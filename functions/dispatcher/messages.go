@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"orgops/shared/domain/delivery"
@@ -17,7 +18,19 @@ type messages struct {
 	retries outgoing
 	syncs   outgoing
 	notices outgoing
+
+	failing []failing // endpoints that the notices tell of
 }
+
+// failing names an endpoint whose filter or transformation failed, in an hour. A process asks the notifier to tell of it once: each event
+// may fail, and the notifier would read for each what the company's people were told.
+type failing struct {
+	company, endpoint string
+	hour              time.Time
+}
+
+// maxFailing limits the endpoints that are remembered.
+const maxFailing = 4096
 
 // changeID identifies a change. Changes of different items may have one number, by different shards. The dispatcher remembers those whose messages it has sent: a change is redelivered together with a
 // failed one before it, but its message must not be sent again, because two messages of a delivery could make its attempt twice.
@@ -62,13 +75,27 @@ func (m *messages) add(c store.Change, t delivery.Transition) error {
 	return errors.Join(err, syncErr, noticeErr)
 }
 
+// addFailing adds the message about a filter or a transformation that failed on a change, unless one was sent.
+func (m *messages) addFailing(c store.Change, sent *set[failing]) error {
+	told, endpoint, err := notice.Unselected(c)
+	one := failing{c.Company, endpoint, c.At.Truncate(time.Hour)}
+	if err != nil || sent.has(one) || slices.Contains(m.failing, one) {
+		return err
+	}
+	m.failing = append(m.failing, one)
+	for _, message := range told {
+		m.notices.add(message, c)
+	}
+	return nil
+}
+
 // sendTimeout bounds one call to a queue.
 const sendTimeout = 10 * time.Second
 
 // send sends the messages in the background, so that the next batches need not wait. The batch is finished when the queues
 // have stored the messages. The receiver detects a duplicate message.
 func (d *Dispatcher) send(ctx context.Context, m messages, work *tracker) {
-	to := func(q queue.Queue, o outgoing) {
+	to := func(q queue.Queue, o outgoing, sent func()) {
 		if len(o.messages) == 0 {
 			return
 		}
@@ -79,11 +106,12 @@ func (d *Dispatcher) send(ctx context.Context, m messages, work *tracker) {
 			err := q.Send(ctx, o.messages...)
 			if err == nil {
 				d.sent.add(o.changes...)
+				sent()
 			}
 			work.finish(err)
 		}()
 	}
-	to(d.Retries, m.retries)
-	to(d.Syncs, m.syncs)
-	to(d.Notices, m.notices)
+	to(d.Retries, m.retries, func() {})
+	to(d.Syncs, m.syncs, func() {})
+	to(d.Notices, m.notices, func() { d.failing.add(m.failing...) })
 }

@@ -139,4 +139,5 @@ func TestDispatcher_Paused(t *testing.T) {
 	if got := types(failing.All()); len(got) != 1 {
 		t.Errorf("the paused endpoint received %v, want events of memories alone", got)
 	}
+	r.wantTold("a endpoint-paused pause:webhook-failing", "a endpoint-resumed pause:webhook-failing")
 }

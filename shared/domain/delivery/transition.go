@@ -94,5 +94,10 @@ func (t Transition) Turned() *Turn {
 	return t.is.Turned
 }
 
+// Unselected reports whether the change creates a delivery that is held because a filter or a transformation failed.
+func (t Transition) Unselected() bool {
+	return t.err == nil && t.change.Old == nil && t.is.State == Held && (t.is.HeldBecause == HeldFilter || t.is.HeldBecause == HeldTransform)
+}
+
 // Tells reports whether the change causes an event. The changes of most deliveries cause none.
 func (t Transition) Tells() bool { return t.BecameDead() || t.Turned() != nil }

@@ -1,7 +1,6 @@
 package notice
 
 import (
-	"encoding/json"
 	"time"
 
 	"orgops/shared/domain/delivery"
@@ -13,14 +12,21 @@ import (
 // Turned returns the message about a change of a delivery whose attempt has begun a pause of its endpoint, or ended one. People hear of a
 // pause and of its end once a day.
 func Turned(c store.Change, turned delivery.Turn) ([]queue.Message, error) {
+	endpoint, err := endpointOf(c)
+	if err != nil {
+		return nil, err
+	}
+	m := Paused(endpoint, turned, c.At)
+	return messages(time.Time{}, Job{Company: c.Company, Matter: &m})
+}
+
+// endpointOf returns the endpoint of a changed delivery.
+func endpointOf(c store.Change) (string, error) {
 	var d struct {
 		Endpoint string `json:"endpoint"`
 	}
-	if err := json.Unmarshal(c.New.Body, &d); err != nil {
-		return nil, err
-	}
-	m := Paused(d.Endpoint, turned, c.At)
-	return messages(time.Time{}, Job{Company: c.Company, Matter: &m})
+	err := delivery.DecodeHead(c.New.Body, &d)
+	return d.Endpoint, err
 }
 
 // Paused returns the matter of an endpoint whose attempts are paused, or go on.

@@ -62,6 +62,7 @@ func letters(t *testing.T) map[string]letter.Letter {
 	failing := delivery.Turn{Paused: true, Since: at}
 	return map[string]letter.Letter{
 		"approval-expired": of(notice.Expired(asked)), "endpoint-paused": of(notice.Paused("webhook", failing, at)),
+		"selection-failed":   of(notice.SelectionFailed("webhook", at)),
 		"endpoint-resumed":   of(notice.Paused("webhook", delivery.Turn{Since: at}, at)),
 		"brief":              of(notice.Matter{Kind: notice.Brief, Subject: brief.Subject, Why: "You chose to get the brief at this hour.", Content: brief.Content}),
 		"approval-requested": of(notice.Asked(asked, 0)), "approval-expiring": of(notice.Asked(asked, 2)), "approval-undecidable": of(notice.Undecidable(asked)),

@@ -1,0 +1,28 @@
+package notice
+
+import (
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+)
+
+// Unselected returns the message about a delivery that is held because its endpoint's filter or transformation failed, and the endpoint.
+// People hear of it once a day.
+func Unselected(c store.Change) (told []queue.Message, endpoint string, err error) {
+	if endpoint, err = endpointOf(c); err != nil {
+		return nil, "", err
+	}
+	m := SelectionFailed(endpoint, c.At)
+	told, err = messages(time.Time{}, Job{Company: c.Company, Matter: &m})
+	return told, endpoint, err
+}
+
+// SelectionFailed returns the matter of an endpoint whose filter or transformation failed on an event.
+func SelectionFailed(provider string, at time.Time) Matter {
+	m := alert(integration.Integration{Provider: provider}, "selection-failed", at, provider+": the filter or the transformation fails",
+		"An event is held, because the filter or the transformation of the endpoint failed on it. Others may be too. The page of the integration says why. Correct the expression there, then recover what is held.")
+	m.About = "selection:" + provider // it tells nothing of the endpoint's own state
+	return m
+}
