@@ -9,7 +9,6 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
-	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -136,7 +135,7 @@ func (d Deps) remember(ctx context.Context, right []company.Account, chosen user
 	for _, other := range right[1:] {
 		a.Absorb(other)
 	}
-	renewed, moved := password.NeedsRehash(a.PasswordHash), len(a.Members) > 1 && a.Last != chosen.CompanyID
+	renewed, moved := d.Hasher.NeedsRehash(a.PasswordHash), len(a.Members) > 1 && a.Last != chosen.CompanyID
 	told, came := d.come(ctx, &a, chosen)
 	if a.Stored() && len(right) == 1 && !renewed && !moved && !came {
 		return nil

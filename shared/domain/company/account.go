@@ -293,7 +293,7 @@ func newAccount(ctx context.Context, hasher *password.Hasher, email, pass string
 func (a *Account) SetPassword(ctx context.Context, hasher *password.Hasher, pass string, all []Account) (err error) {
 	like := ""
 	for _, other := range all {
-		if other.PasswordHash != "" && !password.NeedsRehash(other.PasswordHash) {
+		if other.PasswordHash != "" && !hasher.NeedsRehash(other.PasswordHash) {
 			like = other.PasswordHash
 		}
 	}

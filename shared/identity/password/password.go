@@ -18,10 +18,16 @@ import (
 	"orgops/shared/base/fault"
 )
 
-// The parameters of new hashes: OWASP's for argon2id.
+// Cost is what a new hash takes.
+type Cost struct {
+	Memory uint32 // KiB
+	Passes uint32
+}
+
+// OWASP returns OWASP's parameters for argon2id.
+func OWASP() Cost { return Cost{Memory: 19 << 10, Passes: 2} }
+
 const (
-	memory      = 19 << 10 // KiB
-	passes      = 2
 	parallelism = 1
 	saltLen     = 16
 	keyLen      = 32
@@ -39,24 +45,28 @@ const maxWaiting = 64
 // Hasher hashes and verifies passwords, one at a time, because a hash needs 19 MiB of memory and the whole process must stay
 // under 80 MiB. Calls beyond maxWaiting return fault.Unavailable at once. Make it with New; it is safe for concurrent use.
 type Hasher struct {
+	cost  Cost
 	queue chan struct{}
 	slot  chan struct{}
 	dummy string
 }
 
-// New makes a Hasher.
-func New() *Hasher {
-	dummy := phc{memory: memory, passes: passes, parallelism: parallelism, salt: make([]byte, saltLen), key: make([]byte, keyLen)}
+// New makes a Hasher with OWASP's parameters.
+func New() *Hasher { return NewWith(OWASP()) }
+
+// NewWith makes a Hasher whose new hashes take a cost. Tests that log in often give less than New does.
+func NewWith(cost Cost) *Hasher {
+	dummy := phc{memory: cost.Memory, passes: cost.Passes, parallelism: parallelism, salt: make([]byte, saltLen), key: make([]byte, keyLen)}
 	rand.Read(dummy.salt)
 	rand.Read(dummy.key) // no known password has this hash
-	return &Hasher{queue: make(chan struct{}, maxWaiting), slot: make(chan struct{}, 1), dummy: dummy.String()}
+	return &Hasher{cost: cost, queue: make(chan struct{}, maxWaiting), slot: make(chan struct{}, 1), dummy: dummy.String()}
 }
 
 // Hash returns the PHC string of a password with a fresh salt. It waits for its turn until ctx ends.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltLen)
 	rand.Read(salt)
-	p := phc{memory: memory, passes: passes, parallelism: parallelism, salt: salt}
+	p := phc{memory: h.cost.Memory, passes: h.cost.Passes, parallelism: parallelism, salt: salt}
 	key, err := h.derive(ctx, password, p, keyLen)
 	if err != nil {
 		return "", err
@@ -68,7 +78,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 // HashLike hashes a password as Hash does, with the salt of another hash unless that has other parameters than new hashes have. One
 // derivation then verifies a password against both; see Matches.
 func (h *Hasher) HashLike(ctx context.Context, password, like string) (string, error) {
-	if NeedsRehash(like) {
+	if h.NeedsRehash(like) {
 		return h.Hash(ctx, password)
 	}
 	p, err := parse(like)
@@ -149,9 +159,9 @@ func (h *Hasher) derive(ctx context.Context, password string, p phc, size uint32
 }
 
 // NeedsRehash reports whether hash was made with other parameters than new hashes have, or cannot be read.
-func NeedsRehash(hash string) bool {
+func (h *Hasher) NeedsRehash(hash string) bool {
 	p, err := parse(hash)
-	return err != nil || p.memory != memory || p.passes != passes || p.parallelism != parallelism || len(p.salt) != saltLen || len(p.key) != keyLen
+	return err != nil || (Cost{p.memory, p.passes}) != h.cost || p.parallelism != parallelism || len(p.salt) != saltLen || len(p.key) != keyLen
 }
 
 // Generate returns a random password of 120 bits, in groups that a person can read and type: no letter looks like a digit.
@@ -194,7 +204,7 @@ func parse(hash string) (phc, error) {
 		return phc{}, errHash
 	}
 	p.salt, p.key = salt, key
-	affordable := p.memory >= 8 && p.memory <= 2*memory && p.passes >= 1 && p.passes <= 10 && p.parallelism >= 1 && p.parallelism <= 4
+	affordable := p.memory >= 8 && p.memory <= 2*OWASP().Memory && p.passes >= 1 && p.passes <= 10 && p.parallelism >= 1 && p.parallelism <= 4
 	if !affordable || len(salt) < 8 || len(salt) > 64 || len(key) < 16 || len(key) > 64 {
 		return phc{}, errHash
 	}

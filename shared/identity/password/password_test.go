@@ -43,7 +43,7 @@ func TestHasher_Verify(t *testing.T) {
 			}
 		})
 	}
-	if password.NeedsRehash(hash) {
+	if h.NeedsRehash(hash) {
 		t.Error("NeedsRehash is true for a fresh hash")
 	}
 }
@@ -57,7 +57,7 @@ func TestHasher_VerifyWeakHash(t *testing.T) {
 	if ok {
 		t.Error("a wrong password is accepted")
 	}
-	if !password.NeedsRehash(weak) {
+	if !h.NeedsRehash(weak) {
 		t.Error("NeedsRehash is false for a weak hash")
 	}
 }

@@ -64,7 +64,7 @@ func New(t testing.TB) *Harness {
 	config := token.Config{Issuer: "https://orgops.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &Harness{
-		t: t, passed: &atomic.Int64{}, Store: OpenStore(t), Hasher: password.New(), Log: &logtest.Log{},
+		t: t, passed: &atomic.Int64{}, Store: OpenStore(t), Hasher: password.NewWith(password.Cost{Memory: 64, Passes: 1}), Log: &logtest.Log{},
 		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
 	}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
