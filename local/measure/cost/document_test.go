@@ -23,7 +23,8 @@ func TestDocuments(t *testing.T) {
 		{"../../../infra/README.md", "bill", summary(s, p)},
 		{"../../../infra/README.md", "parts", byPart(s, p)},
 		{"../../../infra/README.md", "optional", optional(s, p)},
-		{"../../../infra/README.md", "fixed", arithmetic(fixed(s, p))},
+		{"../../../infra/README.md", "fixed", arithmetic("dollars a month", fixed(s, p))},
+		{"../../../functions/notifier/README.md", "notices", arithmetic("dollars for 1,000 mails", notices(s, p))},
 	}
 	for _, tt := range tests { // in turn: three tables stand in one file
 		file := filepath.FromSlash(tt.file)

@@ -29,6 +29,6 @@ func run(out io.Writer) error {
 	_, err = fmt.Fprintf(out, "# What operations and steps request\n\n%s\n# A month, by companies\n\n%s\n# The same by the parts of the service\n\n%s\n"+
 		"# What optional parts add\n\n%s\n# The fixed part\n\n%s\n# Prices, before taxes and free tiers\n\n%s",
 		table(), summary(s, p), byPart(s, p), optional(s, p),
-		arithmetic(fixed(s, p)), p.sources())
+		arithmetic("dollars a month", fixed(s, p)), p.sources())
 	return err
 }

@@ -28,6 +28,7 @@ type prices struct {
 	metric, alarm, dashboard, trace       price // a month each; a trace recorded
 	transfer                              price // a GB to the internet
 	firewall, firewallRule, firewallCheck price // WAF, which is off by default
+	mail                                  price // SES
 	gatewayHour, addressHour, translated  price // fixed addresses, which are off by default
 }
 
@@ -55,6 +56,7 @@ func listPrices() prices {
 		firewall:      price{5, 1, "a web ACL", "waf/pricing"},
 		firewallRule:  price{1, 1, "a rule", "waf/pricing"},
 		firewallCheck: price{0.60, million, "a million requests", "waf/pricing"},
+		mail:          price{0.10, 1_000, "1,000 mails", "ses/pricing"},
 		gatewayHour:   price{0.045, 1, "an hour of a NAT gateway", "vpc/pricing"},
 		addressHour:   price{0.005, 1, "an hour of a public IPv4 address", "vpc/pricing"},
 		translated:    price{0.045, 1, "a GB through a NAT gateway", "vpc/pricing"},
@@ -66,6 +68,6 @@ func (p prices) list() []price {
 	return []price{
 		p.gateway, p.lambda, p.compute, p.read, p.written, p.storage, p.recovery, p.queue, p.key, p.keyRequest, p.secret, p.secretRequest,
 		p.logged, p.logKept, p.metric, p.alarm, p.dashboard, p.trace, p.transfer, p.firewall, p.firewallRule, p.firewallCheck,
-		p.gatewayHour, p.addressHour, p.translated,
+		p.gatewayHour, p.addressHour, p.translated, p.mail,
 	}
 }

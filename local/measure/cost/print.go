@@ -99,12 +99,12 @@ func byPart(s stack, p prices) string {
 }
 
 // arithmetic prints the lines of a bill with their sum.
-func arithmetic(lines []line) string {
+func arithmetic(title string, lines []line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "| %s: %s | %s | %s | %s |\n", l.service, l.what, grouped(l.quantity), l.price, money(l.dollars()))
 	}
-	return "| dollars a month | quantity | at | |\n|---|---|---|---|\n" + b.String() + fmt.Sprintf("| **all** | | | **%s** |\n", money(sum(lines)))
+	return "| " + title + " | quantity | at | |\n|---|---|---|---|\n" + b.String() + fmt.Sprintf("| **all** | | | **%s** |\n", money(sum(lines)))
 }
 
 // optional prints what the parts that are off by default add to the bill.
