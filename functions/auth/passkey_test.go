@@ -99,8 +99,8 @@ func TestPasskey(t *testing.T) {
 	login(k.Harness, k.A.Email, webtest.Password).Want(200)
 }
 
-// TestPasskey_Required lets a user into a company that requires a second factor with a passkey: one that the login asks for, and one that
-// the user enrols first. The company's tokens then have the scopes of the role.
+// TestPasskey_Required lets a user with a passkey into a company that requires a second factor, and one without after the enrolment of a
+// passkey. The company's tokens then have the scopes of the role.
 func TestPasskey_Required(t *testing.T) {
 	t.Parallel()
 	k := newKeyholder(t)
