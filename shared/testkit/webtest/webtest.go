@@ -183,7 +183,23 @@ func (h *Harness) Do(method, path, bearer string, body any, headers ...string) *
 	}
 	w := httptest.NewRecorder()
 	h.Server.ServeHTTP(w, r)
+	if size := headerBytes(w.Header()); size > maxHeaders {
+		h.t.Errorf("%s %s was answered with %d bytes of headers, want at most %d: API Gateway passes on 10,240", method, path, size, maxHeaders)
+	}
 	return &Response{t: h.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), request: method + " " + path}
+}
+
+// maxHeaders limits the headers of an answer, to 80 % of what API Gateway passes on.
+const maxHeaders = 8192
+
+// headerBytes returns the size of headers as they are written.
+func headerBytes(all http.Header) (size int) {
+	for name, values := range all {
+		for _, v := range values {
+			size += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return size
 }
 
 // Response holds an answer.
