@@ -8,7 +8,6 @@ import { Later } from './ui/later.js';
 import { Login, Relogin } from './pages/login.js';
 import { Today } from './pages/today.js';
 import { Health } from './pages/health.js';
-import { Timeline } from './pages/timeline.js';
 import { Recommendations } from './pages/recommendations.js';
 import { Integrations } from './pages/integrations.js';
 import { Integration } from './pages/integration.js';
@@ -43,7 +42,7 @@ function Page({ path: [named, second, third, fourth] }) {
   switch (named ?? head) {
     case 'today': return html`<${Today} />`;
     case 'health': return html`<${Health} />`;
-    case 'timeline': return html`<${Timeline} />`;
+    case 'timeline': return html`<${Later} part="Timeline" />`;
     case 'recommendations': return html`<${Recommendations} />`;
     case 'connect': return html`<${Later} part="Connect" key=${second} provider=${second} />`;
     case 'connected': return html`<${Later} part="Connected" />`;

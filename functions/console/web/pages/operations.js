@@ -31,6 +31,7 @@ export { Account } from './account.js';
 export { Elsewhere } from './elsewhere.js';
 export { Join } from './factors.js';
 export { Delivery } from './delivery.js';
+export { Timeline } from './timeline.js';
 export { Mapping } from './mapping.js';
 export { Goal, Goals } from './goals.js';
 export { Memories, Memory, Syncs } from './memory.js';

@@ -66,7 +66,7 @@ try {
   for (const [opened, arrive] of [[`${login}#/sso?code=stolen&state=mine`], [login, () => answered('stolen', 'another')]]) {
     await page.goto('about:blank');
     await page.goto(opened);
-    await page.getByRole('link', { name: 'password' }).or(page.getByLabel('E-mail')).waitFor();
+    await page.getByRole('link', { name: 'password' }).or(page.getByLabel('E-mail')).first().waitFor();
     await arrive?.();
     await strange.waitFor();
     need("the address of a stranger's code", hash(), '#/sso');
