@@ -56,7 +56,7 @@ func explain(ctx context.Context, name string, err error) error {
 	}
 	said := outbound.Cause(err)
 	switch {
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrUnasked):
 		said = err.Error()
 	case said == "":
 		said = "the connection failed; check that host and port are those of a PostgreSQL server"

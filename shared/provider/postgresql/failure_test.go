@@ -142,11 +142,16 @@ func TestConnector_Fetch_egress(t *testing.T) {
 func TestConnector_Fetch_strangers(t *testing.T) {
 	t.Parallel()
 	const tooLong = "the database cannot be read: a message of the server is larger than 4 MiB; check that host and port are those of a PostgreSQL server"
+	const unasked = "the database cannot be read: the server sends what was not asked for; check that host and port are those of a PostgreSQL server"
+	const login, noColumns, noValues = "R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I", "T\x00\x00\x00\x06\x00\x00", "D\x00\x00\x00\x06\x00\x00"
 	for name, tt := range map[string]struct{ answer, mode, want string }{
 		"no TLS":          {"N", "verify-full", "the server offers no TLS; turn it on in the server's settings"},
 		"not TLS":         {"S" + strings.Repeat("x", 100), "verify-full", "the database cannot be read: the connection failed; check that host and port are those of a PostgreSQL server"},
 		"HTTP":            {"HTTP/1.1 400 Bad Request\r\n\r\n", "disable", tooLong},
 		"a large message": {"R\x40\x00\x00\x00", "disable", tooLong},
+		"rows for none":   {login + noColumns + noValues, "disable", unasked},
+		"no values":       {login + "C\x00\x00\x00\x0aBEGIN\x00Z\x00\x00\x00\x05T1\x00\x00\x00\x042\x00\x00\x00\x04" + noColumns + noValues, "disable", unasked},
+		"settings":        {"R\x00\x00\x00\x08\x00\x00\x00\x00" + strings.Repeat("S\x00\x01\x00\x04"+strings.Repeat("x", 1<<16-2)+"\x00\x00", 300), "disable", tooLong},
 		"silence":         {"", "disable", "the database cannot be read: the connection was closed before the answer ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +166,9 @@ func TestConnector_Fetch_strangers(t *testing.T) {
 				}
 				defer conn.Close()
 				_, _ = conn.Read(make([]byte, 1024))
-				_, _ = io.WriteString(conn, tt.answer)
+				if n, _ := io.WriteString(conn, tt.answer); n > 0 {
+					_, _ = io.Copy(io.Discard, conn) // a close with unread bytes would be a reset
+				}
 			}()
 			_, err = first(t, object{
 				"host": "127.0.0.1", "port": listener.Addr().(*net.TCPAddr).Port, "database": "d", "user": "u", "sslmode": tt.mode, "streams": []object{memories("s", "SELECT 1")},
@@ -174,25 +181,47 @@ func TestConnector_Fetch_strangers(t *testing.T) {
 }
 
 // endless is a session whose rows repeat.
-type endless struct{ asked *int }
+type endless struct {
+	asked *int
+	rows  int
+}
 
-func (e endless) Query(_ context.Context, _ string, _ [][]byte, each func([][]byte) bool) error {
+func (e endless) Query(_ context.Context, _ string, _ [][]byte, _ int, each func([][]byte) bool) error {
 	*e.asked++
 	row := make([][]byte, 10)
 	row[0], row[1], row[2] = []byte("k"), []byte("k"), []byte("x")
-	for range 500 {
-		each(row)
+	for range e.rows {
+		if !each(row) {
+			break
+		}
 	}
 	return nil
 }
 
 func (endless) Close() {}
 
+// TestConnector_Fetch_rows refuses more rows than were asked for, and an id that is too long for the next page.
+func TestConnector_Fetch_rows(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	c := postgresql.New(local(), func(context.Context, postgresql.Server) (postgresql.Session, error) { return endless{&asked, 1e9}, nil })
+	_, f := source(t, local(), object{"host": "db.example.com", "database": "d", "user": "u", "streams": []object{memories("s", "SELECT 1")}})
+	_, err := c.Fetch(t.Context(), f)
+	if got := errtest.Message(err); !strings.Contains(got, "what was not asked for") {
+		t.Errorf("error %q, want one of the rows", got)
+	}
+	server := postgrestest.Start(t)
+	_, err = first(t, configure(server, role(t, server, "long", ""), memories("s", "SELECT repeat('x', 3000) || n AS id, 'x' AS title FROM generate_series(1, 600) AS n")))
+	if got := errtest.Message(err); !strings.Contains(got, "an id of the stream s is longer than 2048 bytes") {
+		t.Errorf("error %q, want one of the id", got)
+	}
+}
+
 // TestConnector_Fetch_endless ends a run whose pages repeat.
 func TestConnector_Fetch_endless(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	c := postgresql.New(local(), func(context.Context, postgresql.Server) (postgresql.Session, error) { return endless{&asked}, nil })
+	c := postgresql.New(local(), func(context.Context, postgresql.Server) (postgresql.Session, error) { return endless{&asked, 500}, nil })
 	_, f := source(t, local(), object{"host": "db.example.com", "database": "d", "user": "u", "streams": []object{memories("s", "SELECT 1")}})
 	for {
 		page, err := c.Fetch(t.Context(), f)

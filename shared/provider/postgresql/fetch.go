@@ -19,6 +19,7 @@ const (
 	MaxText   = 64 << 10         // characters of a value
 	QueryTime = 10 * time.Second // of a statement; Begin sets it
 	maxPage   = 4 << 20          // bytes of rows, after which a page ends
+	maxKey    = 2048             // bytes of the id with which the next page begins
 	timeout   = 15 * time.Second
 )
 
@@ -76,7 +77,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 
 // warnings tells what a founder should know of the role.
 func warnings(ctx context.Context, database Session) (all []string, err error) {
-	err = database.Query(ctx, writes, nil, func(values [][]byte) bool {
+	err = database.Query(ctx, writes, nil, 1, func(values [][]byte) bool {
 		if bytes.Equal(values[0], []byte("t")) {
 			all = []string{tooMuch}
 		}
@@ -92,8 +93,10 @@ func rows(ctx context.Context, database Session, s Stream, after *string, page *
 		arguments = [][]byte{[]byte(*after)}
 	}
 	count, size := 0, 0
-	err = database.Query(ctx, s.page(after != nil), arguments, func(values [][]byte) bool {
-		count++
+	err = database.Query(ctx, s.page(after != nil), arguments, 1+len(s.columns()), func(values [][]byte) bool {
+		if count++; count > MaxRows {
+			return false
+		}
 		for _, value := range values {
 			size += len(value)
 		}
@@ -101,6 +104,9 @@ func rows(ctx context.Context, database Session, s Stream, after *string, page *
 		s.add(values[1:], count, page)
 		return size < maxPage
 	})
+	if count > MaxRows && err == nil {
+		err = ErrUnasked
+	}
 	return last, count == MaxRows || size >= maxPage, err
 }
 
@@ -112,6 +118,8 @@ func (at checkpoint) turn(config Config, last []byte, more bool, page *connector
 		switch {
 		case last == nil:
 			return fault.Newf(fault.Unavailable, "more than %d rows of the stream %s have no id; leave them out in its query", MaxRows-1, config.Streams[at.Stream].Name)
+		case len(last) > maxKey:
+			return fault.Newf(fault.Unavailable, "an id of the stream %s is longer than %d bytes; choose another idColumn", config.Streams[at.Stream].Name, maxKey)
 		case !utf8.Valid(last):
 			return fault.Newf(fault.Unavailable, "an id of the stream %s is not valid Unicode; convert it in its query", config.Streams[at.Stream].Name)
 		}

@@ -23,15 +23,18 @@ type Server struct {
 
 // Session is a connection with an open transaction. Only one goroutine may use it.
 type Session interface {
-	// Query runs one statement. It gives the values of each row, as texts, to each until that returns false; then the session can only be
+	// Query runs one statement, whose rows have a number of columns. It returns ErrUnasked for any other row. It gives the values of each row, as texts, to each until that returns false; then the session can only be
 	// closed. A null is nil. The values are valid until each returns.
-	Query(ctx context.Context, statement string, arguments [][]byte, each func(values [][]byte) (more bool)) error
+	Query(ctx context.Context, statement string, arguments [][]byte, columns int, each func(values [][]byte) (more bool)) error
 	// Close ends the connection, and with it the transaction.
 	Close()
 }
 
-// MaxMessage limits a message of the server, such as a row, in bytes.
-const MaxMessage = 4 << 20
+// Limits of what a session reads from a server, which may not be one of PostgreSQL: of a message, such as a row, and of all, in bytes.
+const (
+	MaxMessage = 4 << 20
+	MaxSession = 16 << 20
+)
 
 // Begin starts a transaction that only reads. Its settings end with it, so that they do not stay on a connection that a pooler shares.
 // Numbers of floating point have all their digits, and times are in UTC.
@@ -43,6 +46,7 @@ SET LOCAL extra_float_digits = 3`
 // Errors of a session. Any other error is one of the connection.
 var (
 	ErrTooLarge = errors.New("a message of the server is larger than 4 MiB; check that host and port are those of a PostgreSQL server")
+	ErrUnasked  = errors.New("the server sends what was not asked for; check that host and port are those of a PostgreSQL server")
 	ErrNoTLS    = errors.New("the server offers no TLS; turn it on in the server's settings")
 	ErrNoSCRAM  = errors.New("the server does not ask for SCRAM authentication; set password_encryption to scram-sha-256 and the password again, or choose the sslmode verify-full")
 )

@@ -36,26 +36,59 @@ func Open(ctx context.Context, s postgresql.Server) (postgresql.Session, error) 
 	}
 	// The name stays a name until the server's Dial connects it, which checks the address.
 	settings.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
-	settings.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) { return s.Dial(ctx, address) }
+	settings.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+		conn, err := s.Dial(ctx, address)
+		return &bounded{conn, postgresql.MaxSession}, err
+	}
 	conn, err := pgconn.ConnectConfig(ctx, settings)
 	if err != nil {
 		return nil, told(err)
 	}
 	opened := session{conn}
-	if _, err := conn.Exec(ctx, postgresql.Begin).ReadAll(); err != nil {
+	if err := begin(ctx, conn); err != nil {
 		opened.Close()
 		return nil, told(err)
 	}
 	return opened, nil
 }
 
+// begin begins the transaction. None of its statements gives rows.
+func begin(ctx context.Context, conn *pgconn.PgConn) error {
+	results := conn.Exec(ctx, postgresql.Begin)
+	for results.NextResult() {
+		if results.ResultReader().NextRow() {
+			return postgresql.ErrUnasked
+		}
+	}
+	return results.Close()
+}
+
+// bounded is a connection that fails when a server has sent too much.
+type bounded struct {
+	net.Conn
+	left int
+}
+
+// Read implements net.Conn.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, postgresql.ErrTooLarge
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
 // session is a connection with an open transaction.
 type session struct{ conn *pgconn.PgConn }
 
 // Query implements postgresql.Session.
-func (s session) Query(ctx context.Context, statement string, arguments [][]byte, each func(values [][]byte) bool) error {
+func (s session) Query(ctx context.Context, statement string, arguments [][]byte, columns int, each func(values [][]byte) bool) error {
 	result := s.conn.ExecParams(ctx, statement, arguments, nil, nil, nil)
 	for result.NextRow() {
+		if len(result.Values()) != columns {
+			return postgresql.ErrUnasked
+		}
 		if !each(result.Values()) {
 			return nil // the rest of the answer is not read
 		}
@@ -80,7 +113,7 @@ func told(err error) error {
 		return nil
 	case errors.As(err, &server):
 		return &postgresql.ServerError{Code: server.Code}
-	case errors.As(err, &large):
+	case errors.As(err, &large), errors.Is(err, postgresql.ErrTooLarge):
 		return postgresql.ErrTooLarge
 	case strings.Contains(err.Error(), "server refused TLS connection"):
 		return postgresql.ErrNoTLS
