@@ -127,6 +127,7 @@ func Limits() []Limit {
 		{"tables", "the tables of an integration's configuration as JSON", connector.MaxTables, "bytes"},
 		{"database-page", "the rows of a page of a sync of postgresql", postgresql.MaxRows, "rows"},
 		{"database-row", "a row of postgresql", postgresql.MaxMessage, "bytes"},
+		{"database-session", "all that a page of postgresql reads from its server", postgresql.MaxSession, "bytes"},
 		{"database-value", "the characters of a value of postgresql", postgresql.MaxText, "characters"},
 		span("database-query", "the time of a query of postgresql", postgresql.QueryTime),
 		{"manifest", "the manifest of a connector as JSON", manifest.MaxSize, "bytes"},

@@ -54,13 +54,13 @@ func (b *Buckets) take(company, plan, agent string, counts bool) (limit string, 
 	var own, all *bucket
 	if agent != "" {
 		own = b.bucket(company+"/"+agent, tier.Agent(), now)
-		if limit, wait := own.full(tier.Agent()); wait > 0 {
+		if limit, wait := own.full(tier.Agent(), now); wait > 0 {
 			return agents + limit, wait
 		}
 	}
 	if counts {
 		all = b.bucket(company, tier, now)
-		if limit, wait := all.full(tier); wait > 0 {
+		if limit, wait := all.full(tier, now); wait > 0 {
 			return limit, wait
 		}
 	}
@@ -92,10 +92,10 @@ func (b *Buckets) bucket(name string, tier Tier, now time.Time) *bucket {
 }
 
 // full returns which limit refuses one more request, and how long to wait; 0 if none does.
-func (c *bucket) full(tier Tier) (limit string, wait time.Duration) {
+func (c *bucket) full(tier Tier, now time.Time) (limit string, wait time.Duration) {
 	switch {
 	case c.used >= tier.Day:
-		return day, time.Hour
+		return day, c.day.Add(24 * time.Hour).Sub(now)
 	case c.left < 1:
 		return second, time.Second
 	}

@@ -45,7 +45,7 @@ func TestBuckets_Take(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	limit, wait = take("a", "free", 1)
-	expect("after the day's requests", limit, wait, "day", time.Hour)
+	expect("after the day's requests", limit, wait, "day", now.UTC().Truncate(24*time.Hour).Add(24*time.Hour).Sub(now))
 	now = now.Add(24 * time.Hour)
 	limit, wait = take("a", "free", 1)
 	expect("the next day", limit, wait, "", 0)
