@@ -94,8 +94,12 @@ func TestBuckets_Agent(t *testing.T) {
 		return admitted, last
 	}
 	for name, take := range map[string]func(company, plan, agent string) (string, time.Duration){"behind the gateway": b.Take, "alone": usagekey.NewBuckets(func() time.Time { return now }).TakeAny} {
-		if got, limit := send(take, "busy", 2*pro.Burst); got != pro.Burst/2 || limit != "agent-second" {
-			t.Errorf("%s: %d requests of an agent until %q, want %d until agent-second", name, got, limit, pro.Burst/2)
+		got, limit := send(take, "busy", 2*pro.Burst)
+		if got != pro.Burst/2 {
+			t.Errorf("%s: %d requests of an agent at once, want %d", name, got, pro.Burst/2)
+		}
+		if limit != "agent-second" {
+			t.Errorf("%s: limit = %q, want agent-second", name, limit)
 		}
 		if got, limit := send(take, "other", 1); got != 1 {
 			t.Errorf("%s: another agent is refused by %q", name, limit)
