@@ -91,7 +91,7 @@ func TestFormer_Opens(t *testing.T) {
 	}
 }
 
-// readsWork reads what the release before was about to do: a delivery that succeeded and one that failed, a sync run, and an approval, which
+// readsWork reads what the release before was about to do: deliveries that succeeded and that failed, a sync run, and an approval, which
 // expires within a day.
 func readsWork(t *testing.T, client *apiclient.Client) {
 	t.Helper()
