@@ -165,7 +165,7 @@ func (p *posting) deliver(ctx context.Context, m slack.Message) (err error) {
 		return err
 	}
 	if p.approval.IsPending(p.now) {
-		m = slack.Ask(m, p.company.ID(), p.approval)
+		m = slack.Ask(m, p.Base, p.company.ID(), p.approval)
 	}
 	p.sent, err = p.Slack.PostMessage(ctx, token, p.to.Channel, m)
 	return err

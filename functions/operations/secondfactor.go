@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
@@ -23,6 +24,16 @@ func (d Deps) registerSecondFactor(api huma.API) {
 		http.StatusOK, user.ScopeOperationsWrite)
 	put.Errors = []int{http.StatusConflict}
 	web.Register(api, put, putSecondFactor)
+}
+
+// proven reports whether the caller's session would do if the company required a second factor.
+func proven(ctx context.Context, c store.Company) (bool, error) {
+	caller := web.CallerOf(ctx)
+	if token.Strong(caller.Methods) {
+		return true, nil
+	}
+	u, _, err := company.GetUser(ctx, c, caller.UserID)
+	return u.Identity != "", err
 }
 
 // SecondFactor says whether the users of a company need a second factor.
@@ -38,16 +49,16 @@ func getSecondFactor(ctx context.Context, _ *struct{}) (*secondFactorOutput, err
 }
 
 func putSecondFactor(ctx context.Context, in *struct{ Body SecondFactor }) (*secondFactorOutput, error) {
-	caller := web.CallerOf(ctx)
-	if slices.ContainsFunc(user.Founder.Scopes(), func(scope string) bool { return !caller.Has(scope) }) {
+	c := web.Tenant(ctx)
+	if slices.ContainsFunc(user.Founder.Scopes(), func(scope string) bool { return !web.CallerOf(ctx).Has(scope) }) {
 		return nil, fault.New(fault.InsufficientScope, "only a user with all scopes, a founder, decides who needs a second factor")
 	}
-	u, _, err := company.GetUser(ctx, web.Tenant(ctx), caller.UserID)
+	strong, err := proven(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if u.Identity == "" && !token.Strong(caller.Methods) {
+	if !strong {
 		return nil, fault.New(fault.Conflict, "only a session that has proved a second factor decides who needs one; log in with a second factor of your own first")
 	}
-	return &secondFactorOutput{in.Body}, company.RequireSecondFactor(ctx, web.Tenant(ctx), in.Body.Required)
+	return &secondFactorOutput{in.Body}, company.RequireSecondFactor(ctx, c, in.Body.Required)
 }

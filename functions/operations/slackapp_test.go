@@ -19,10 +19,13 @@ import (
 	"orgops/functions/operations"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
+	tenant "orgops/shared/domain/company"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
 	"orgops/shared/webhook/outbound"
@@ -266,6 +269,65 @@ func TestSlackPress_Rules(t *testing.T) {
 	w.Do("DELETE", "/companies/"+w.A.ID+"/notices/slack", w.A.Token, nil).Want(204)
 	w.send(w.press("UADA", slack.Approve, gone))
 	w.wantState(gone, "pending")
+}
+
+// A company that requires a second factor takes no press by a link that was made without one. The person links again with it.
+func TestSlackPress_SecondFactor(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	first := w.ask(closed("1"))
+	w.link("UADA", w.A.Token, first)
+	w.send(w.press("UADA", slack.Approve, first))
+	w.wantState(first, "approved by user: permitted created")
+	second := w.ask(closed("2"))
+	errtest.Must(t, tenant.RequireSecondFactor(t.Context(), w.c, true))
+	w.send(w.press("UADA", slack.Approve, second))
+	w.wantState(second, "pending")
+	if got, want := w.whisper(), "the company requires a second factor"; !strings.Contains(got, want) {
+		t.Errorf("a person with a link without a factor is told %q, want %q", got, want)
+	}
+	strong, err := w.Signer.Issue(token.Claims{
+		Subject: w.A.UserID, Company: w.A.ID, Plan: tenant.DefaultPlan, Role: string(user.Founder), Scopes: user.Founder.Scopes(), Methods: []string{"pwd", token.ByFactors},
+	})
+	errtest.Must(t, err)
+	w.clock.Advance(time.Second)
+	w.link("UADA", strong, second)
+	w.send(w.press("UADA", slack.Approve, second))
+	w.wantState(second, "approved by user: permitted created")
+}
+
+// A user of the company's identity provider has the factors that the provider asks for.
+func TestSlackPress_IdentityProvider(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	u, version, err := tenant.GetUser(t.Context(), w.c, w.A.UserID)
+	errtest.Must(t, err)
+	u.Identity = "https://idp.test#ada"
+	errtest.Must(t, w.c.Commit(t.Context(), w.c.Replace(user.Key(u.ID), user.Entity, version, u)))
+	errtest.Must(t, tenant.RequireSecondFactor(t.Context(), w.c, true))
+	approvalID := w.ask(closed("1"))
+	w.link("UADA", w.A.Token, approvalID)
+	w.send(w.press("UADA", slack.Approve, approvalID))
+	w.wantState(approvalID, "approved by user: permitted created")
+}
+
+// A person is told of each link, which another person may have made in their session, once.
+func TestSlackLink_Told(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	w.link("UADA", w.A.Token, w.ask(closed("1")))
+	var told []string
+	for item, err := range w.c.Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
+		errtest.Must(t, err)
+		var n notice.Stored
+		errtest.Must(t, item.Decode(&n))
+		if n.Kind == notice.Security {
+			told = append(told, n.UserID+": "+n.Subject)
+		}
+	}
+	if diff := cmp.Diff([]string{w.A.UserID + ": A user of Slack was linked to you"}, told); diff != "" {
+		t.Errorf("security notices differ (-want +got):\n%s", diff)
+	}
 }
 
 // A code links once, in its company, in time.

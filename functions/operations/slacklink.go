@@ -62,8 +62,12 @@ func (d Deps) linkSlack(ctx context.Context, in *struct{ Body SlackLinkRequest }
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	link := notice.SlackLink{SlackUser: code.SlackUser, UserID: web.CallerOf(ctx).UserID, At: now.UTC().Truncate(time.Millisecond)}
-	err = c.Commit(ctx, use, link.Save(c, version))
+	strong, err := proven(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	link := notice.SlackLink{SlackUser: code.SlackUser, UserID: web.CallerOf(ctx).UserID, At: now.UTC().Truncate(time.Millisecond), Strong: strong}
+	err = c.Commit(ctx, append(notice.SlackLinked(link, code.Workspace, now).Create(c), use, link.Save(c, version))...)
 	if errors.Is(err, store.ErrConflict) {
 		return nil, unknown
 	}

@@ -132,7 +132,14 @@ func (d Deps) pressed(ctx context.Context, c store.Company, approvalID, action s
 		}
 	}
 	if u.State != user.Active {
-		return d.askToLink(ctx, c, who, workspace)
+		return d.askToLink(ctx, c, who, workspace, "this service does not know you here")
+	}
+	weak, err := tooWeak(ctx, c, link)
+	if err != nil {
+		return "", err
+	}
+	if weak {
+		return d.askToLink(ctx, c, who, workspace, "the company requires a second factor, and you linked yourself without one; log in with it now")
 	}
 	generation, err := user.Generation(ctx, c, u.ID)
 	if err != nil {
@@ -145,6 +152,15 @@ func (d Deps) pressed(ctx context.Context, c store.Company, approvalID, action s
 		return "", err
 	}
 	return d.tellPress(ctx, c, approvalID, answer)
+}
+
+// tooWeak reports whether the company requires a second factor and the session that made the link had none.
+func tooWeak(ctx context.Context, c store.Company, link notice.SlackLink) (bool, error) {
+	if link.Strong {
+		return false, nil
+	}
+	is, _, err := company.Get(ctx, c)
+	return is.SecondFactor, err
 }
 
 // tellPress says what came of a press.
@@ -168,11 +184,11 @@ func (d Deps) tellPress(ctx context.Context, c store.Company, approvalID string,
 	return "Not decided: " + slack.Escape(problem.Detail, 1000), nil
 }
 
-// askToLink makes the code that links the person, and returns the text with its address. Only the person who pressed gets it.
-func (d Deps) askToLink(ctx context.Context, c store.Company, who notice.SlackUser, workspace string) (said string, err error) {
+// askToLink makes the code that links the person, and returns the text with its address, and why. Only the person who pressed gets it.
+func (d Deps) askToLink(ctx context.Context, c store.Company, who notice.SlackUser, workspace, why string) (said string, err error) {
 	text, op := notice.NewSlackCode(c, notice.SlackCode{SlackUser: who, Workspace: workspace, Until: d.Now().Add(notice.SlackCodeLifetime).UTC()})
 	if err := c.Commit(ctx, op); err != nil {
 		return "", store.Fault(err, "")
 	}
-	return "Not decided yet: this service does not know you here. <" + d.Base + "/console/index.html#/slack/" + text + "?company=" + c.ID() + "|Sign in to it once>, within ten minutes, and then press again.", nil
+	return "Not decided yet: " + why + ". <" + d.Base + "/console/index.html#/slack/" + text + "?company=" + c.ID() + "|Sign in to this service once>, within ten minutes, and then press again.", nil
 }

@@ -45,6 +45,14 @@ func PasskeyCopied(userID, name string, now time.Time) Stored {
 	return n
 }
 
+// SlackLinked returns the notice that tells a person that a user of Slack acts for them.
+func SlackLinked(l SlackLink, workspace string, now time.Time) Stored {
+	n := factors(l.UserID, "slack-linked", l.Team+"#"+l.ID, "A user of Slack was linked to you", "A user of Slack was linked to you. What that user presses there counts as yours.", now)
+	n.Content.Paragraphs[1] = "If it was not you, end that by the operation unlink-slack-user of the API, and change your password."
+	n.Content.Facts = append(n.Content.Facts, Fact{Name: "Workspace", Value: Plain(workspace)}, Fact{Name: "User of Slack", Value: Plain(l.Name + " (" + l.ID + ")")})
+	return n
+}
+
 func factors(userID, name, subject, title, text string, now time.Time) Stored {
 	n := access(user.User{ID: userID}, name, title, "It is about your own login.")
 	n.ID, n.CreatedAt, n.DueAt = id.At(now, userID, name, subject), now.UTC().Truncate(time.Millisecond), now.UTC()

@@ -3,6 +3,7 @@ package slack
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/notice"
@@ -35,19 +36,38 @@ func Split(value string) (company, approvalID string) {
 	return company, approvalID
 }
 
-// Ask completes the message of an approval that waits: the exact action, what follows from an answer, and a button for each.
-func Ask(m Message, company string, a approval.Approval) Message {
-	m.exact(a)
-	m.section("*Approve*: the action is carried out at once, if the policies still permit it.\n*Reject*: it is not, and for the rest of the 24 hours it is not asked for again.")
+// Ask completes the message of an approval that waits: the exact action, what follows from an answer, and a button for each. An action
+// that Slack cannot show exactly has no button that approves it, because the person would approve what they do not see.
+func Ask(m Message, base, company string, a approval.Approval) Message {
+	approve, reject := "*Approve*: the action is carried out at once, if the policies still permit it.\n", "*Reject*: it is not carried out, and for the rest of the 24 hours it is not asked for again."
 	button := func(action, label, style string) Button {
 		return Button{"button", &Text{Type: "plain_text", Text: label}, action, Value(company, a.ID), style}
 	}
-	m.Blocks = append(m.Blocks, Block{Type: "actions", Elements: []any{button(Approve, "Approve", "primary"), button(Reject, "Reject", "danger")}})
+	buttons := []any{button(Reject, "Reject", "danger")}
+	if why := m.exact(a); why == "" {
+		buttons = append([]any{button(Approve, "Approve", "primary")}, buttons...)
+	} else {
+		m.section(why + ": <" + notice.Asked(a, 0).Content.Link.Address(base, company) + "|sign in and decide>.")
+		approve = ""
+	}
+	m.section(approve + reject)
+	m.Blocks = append(m.Blocks, Block{Type: "actions", Elements: buttons})
 	return m
 }
 
-func (m *Message) exact(a approval.Approval) {
-	m.section("*The exact action*\n```" + Escape(string(a.Payload), maxPayload) + "```")
+// exact adds the exact action, or returns why Slack cannot show it. Nothing but a backtick ends the block of code, in which Slack shows
+// every other character as it is.
+func (m *Message) exact(a approval.Approval) (why string) {
+	text := string(a.Payload)
+	shown := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	switch {
+	case utf8.RuneCountInString(shown) > maxPayload:
+		return "This action is too long to show here"
+	case notice.Visible(text) != text || strings.Contains(text, "`"):
+		return "This action has characters that Slack does not show"
+	}
+	m.section("*The exact action*\n```" + shown + "```")
+	return ""
 }
 
 // Ended writes what stands in place of a message that asked for an approval. by names the person who ended it; "": none did.
