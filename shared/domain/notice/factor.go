@@ -47,7 +47,7 @@ func PasskeyCopied(userID, name string, now time.Time) Stored {
 
 // SlackLinked returns the notice that tells a person that a user of Slack acts for them.
 func SlackLinked(l SlackLink, workspace string, now time.Time) Stored {
-	n := factors(l.UserID, "slack-linked", l.Team+"#"+l.ID, "A user of Slack was linked to you", "A user of Slack was linked to you. What that user presses there counts as yours.", now)
+	n := factors(l.UserID, "slack-linked", id.New(), "A user of Slack was linked to you", "A user of Slack was linked to you. What that user presses there counts as yours.", now)
 	n.Content.Paragraphs[1] = "If it was not you, end that by the operation unlink-slack-user of the API, and change your password."
 	n.Content.Facts = append(n.Content.Facts, Fact{Name: "Workspace", Value: Plain(workspace)}, Fact{Name: "User of Slack", Value: Plain(l.Name + " (" + l.ID + ")")})
 	return n

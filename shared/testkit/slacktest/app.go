@@ -112,6 +112,9 @@ func (s *Slack) exchange(w http.ResponseWriter, r *http.Request) {
 	case r.PostForm.Get("code") != Code, !strings.HasSuffix(r.PostForm.Get("redirect_uri"), "/auth/slack/callback"):
 		reply(w, map[string]any{"ok": false, "error": "invalid_code"})
 	default:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.revoked = false // a new installation has a token that works
 		reply(w, map[string]any{
 			"ok": true, "app_id": AppID, "access_token": Token, "token_type": "bot", "scope": "chat:write", "bot_user_id": "U0BOT",
 			"team": map[string]any{"id": Team, "name": "Acme"}, "is_enterprise_install": false,
