@@ -70,7 +70,7 @@ func letters(t *testing.T) map[string]letter.Letter {
 		"new-sign-in":  own(notice.SignedIn("acme", "ada", "203.0.113.9", "Firefox on Linux", at)),
 		"factor-added": own(notice.FactorAdded("ada", "phone", at)), "factor-removed": own(notice.FactorRemoved("ada", "phone", at)),
 		"recovery-codes-renewed": own(notice.RecoveryRenewed("ada", at)), "recovery-code-used": own(notice.RecoveryUsed("ada", 9, at)),
-		"slack-linked": own(notice.SlackLinked(notice.SlackLink{SlackUser: notice.SlackUser{Team: "T0001", ID: "U0001", Name: "ada"}, UserID: "ada"}, "Acme", at)),
+		"slack-linked":   own(notice.SlackLinked(notice.SlackLink{SlackUser: notice.SlackUser{Team: "T0001", ID: "U0001", Name: "ada"}, UserID: "ada"}, "Acme", at)),
 		"passkey-copied": own(notice.PasskeyCopied("ada", "Laptop", at)),
 	}
 }
