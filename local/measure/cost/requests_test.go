@@ -286,7 +286,7 @@ func requests() map[string]func(*world) ask {
 		},
 
 		"list-goals, of integrations that exist": get("/goals?integration=current"),
-		"create-goal":                            post("/goals", `{"title":"MRR","dueAt":"2030-01-01T00:00:00Z","measure":{"current":"30000","target":"50000","unit":"EUR","direction":"up"}}`),
+		"create-goal":                            post("/goals", `{"title":"MRR","dueAt":"2999-01-01T00:00:00Z","measure":{"current":"30000","target":"50000","unit":"EUR","direction":"up"}}`),
 		"change-goal": func(w *world) ask {
 			return ask{method: http.MethodPatch, path: "/goals/" + w.ownGoal(), body: `{"measure":{"current":"31000"}}`}
 		},
