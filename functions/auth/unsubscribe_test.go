@@ -96,7 +96,7 @@ func TestUnsubscribe(t *testing.T) {
 func TestUnsubscribe_Refused(t *testing.T) {
 	t.Parallel()
 	h, _ := harness(t)
-	path := mailed(t, h, notice.Alert)
+	path, brief := mailed(t, h, notice.Alert), mailed(t, h, notice.Brief)
 	last := "A"
 	if strings.HasSuffix(path, last) {
 		last = "E"
@@ -121,6 +121,9 @@ func TestUnsubscribe_Refused(t *testing.T) {
 	errtest.Must(t, c.Commit(t.Context(), ops...))
 	if got := click(t, h, http.MethodPost, path).Code; got != 404 {
 		t.Errorf("a revoked token: status = %d, want 404", got)
+	}
+	if got := click(t, h, http.MethodPost, brief).Code; got != 200 {
+		t.Errorf("a token of the other kind: status = %d, want 200", got)
 	}
 	if diff := cmp.Diff([]notice.Kind{notice.Security, notice.Approval, notice.Alert}, wanted(t, h)); diff != "" {
 		t.Errorf("kinds after refused clicks differ (-want +got):\n%s", diff)

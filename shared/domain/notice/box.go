@@ -30,6 +30,7 @@ type Box struct {
 	Told    map[string]Told `json:"told,omitempty"`    // by the matter
 	Sent    []time.Time     `json:"sent,omitempty"`    // of the last hour
 	Key     []byte          `json:"key,omitempty"`     // signs the links that end mails
+	Chosen  map[Kind]int    `json:"chosen,omitempty"`  // how often the person chose a kind again; the links of before are revoked
 	Delayed []string        `json:"delayed,omitempty"` // notices that wait for the end of the hour
 	NextAt  time.Time       `json:"nextAt,omitzero"`   // of a Slack channel: no message sooner
 }

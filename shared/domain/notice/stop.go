@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +32,7 @@ func Stops(k Kind) bool { return k == Alert || k == Brief }
 const StopPath = "/auth/unsubscribe/"
 
 // Token returns the token of a stop, signed with the key of the person's box, which gets one if it has none. The token does not expire: a
-// mail may be read late. A new key revokes it.
+// mail may be read late. Choosing the kind again revokes it.
 func (b *Box) Token(s Stop) string {
 	if len(b.Key) == 0 {
 		b.Key = make([]byte, sha256.Size)
@@ -41,7 +43,11 @@ func (b *Box) Token(s Stop) string {
 
 func (b Box) sign(s Stop) []byte {
 	mac := hmac.New(sha256.New, b.Key)
-	mac.Write([]byte("unsubscribe " + s.Company + " " + s.UserID + " " + string(s.Kind)))
+	text := "unsubscribe " + s.Company + " " + s.UserID + " " + string(s.Kind)
+	if n := b.Chosen[s.Kind]; n > 0 {
+		text += " " + strconv.Itoa(n)
+	}
+	mac.Write([]byte(text))
 	return mac.Sum(nil)
 }
 
@@ -108,9 +114,10 @@ func (s Stop) take(ctx context.Context, c store.Company, now time.Time) error {
 // Tells reports whether a kind of notice comes by any channel.
 func (p Preferences) Tells(k Kind) bool { return p.Wants(k, Mail) || p.Wants(k, Slack) }
 
-// Renew returns the write that revokes the links of earlier mails, if the person wants a kind again that one click may have ended.
+// Renew returns the write that revokes the links of earlier mails of a kind, if the person wants it again and one click may have ended it.
 func (p Preferences) Renew(ctx context.Context, c store.Company, userID string, was Preferences) ([]store.Op, error) {
-	if (was.Tells(Alert) || !p.Tells(Alert)) && (was.Tells(Brief) || !p.Tells(Brief)) {
+	again := slices.DeleteFunc([]Kind{Alert, Brief}, func(k Kind) bool { return was.Tells(k) || !p.Tells(k) })
+	if len(again) == 0 {
 		return nil, nil
 	}
 	var box Box
@@ -118,6 +125,11 @@ func (p Preferences) Renew(ctx context.Context, c store.Company, userID string, 
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(box.Key) == 0 {
 		return nil, nil
 	}
-	box.Key = nil
+	if box.Chosen == nil {
+		box.Chosen = map[Kind]int{}
+	}
+	for _, k := range again {
+		box.Chosen[k]++
+	}
 	return []store.Op{box.Save(c, userID, item.Version)}, err
 }
