@@ -186,7 +186,11 @@ type endless struct {
 	rows  int
 }
 
-func (e endless) Query(_ context.Context, _ string, _ [][]byte, _ int, each func([][]byte) bool) error {
+func (e endless) Query(_ context.Context, _ string, _ [][]byte, columns int, each func([][]byte) bool) error {
+	if columns == 1 { // the question about the role
+		each([][]byte{[]byte("f")})
+		return nil
+	}
 	*e.asked++
 	row := make([][]byte, 10)
 	row[0], row[1], row[2] = []byte("k"), []byte("k"), []byte("x")

@@ -77,12 +77,17 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 
 // warnings tells what a founder should know of the role.
 func warnings(ctx context.Context, database Session) (all []string, err error) {
+	rows := 0
 	err = database.Query(ctx, writes, nil, 1, func(values [][]byte) bool {
-		if bytes.Equal(values[0], []byte("t")) {
+		if all == nil && bytes.Equal(values[0], []byte("t")) {
 			all = []string{tooMuch}
 		}
-		return true
+		rows++
+		return rows == 1
 	})
+	if rows > 1 && err == nil {
+		err = ErrUnasked
+	}
 	return all, err
 }
 
