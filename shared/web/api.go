@@ -65,21 +65,20 @@ type bodyOf struct {
 
 // fit rewrites a body so that huma can check all of it.
 func (b bodyOf) fit(schemas huma.Registry, value any) any {
-	var members func(*huma.Schema, map[string]any) map[string]any
-	path := huma.NewPathBuffer(nil, 0) // of use to CheckBody alone
-	members = func(s *huma.Schema, object map[string]any) map[string]any {
+	f := fitter{schemas: schemas, path: huma.NewPathBuffer(nil, 0)} // CheckBody alone uses the path
+	f.members = func(s *huma.Schema, object map[string]any) map[string]any {
 		for name, value := range object {
 			if value != nil || !b.nulls {
-				object[name] = fit(schemas, memberSchema(s, name), value, path, members)
+				object[name] = f.fit(memberSchema(s, name), value)
 			}
 		}
 		return object
 	}
-	return fit(schemas, b.schema, value, path, members)
+	return f.fit(b.schema, value)
 }
 
-// humaContext is huma's view of a request with a JSON body. huma passes the content type to Unmarshal, and nothing that says which operation the body
-// is for. So the operation's id takes the place of the content type, which takeBody has checked.
+// humaContext is huma's view of a request with a JSON body. huma passes the content type to Unmarshal, and nothing that says
+// which operation the body is for. So the operation's id takes the place of the content type, which takeBody has checked.
 type humaContext struct{ wrapped }
 
 type wrapped huma.Context // a field of its own name: the interface has a method Context

@@ -117,12 +117,18 @@ type checking struct {
 // addresses and uniqueItems finds no duplicates among them.
 type misfit struct{ _ byte }
 
-// fit rewrites a value so that huma can check all of it. It replaces null, which huma accepts for an optional member, and lists
-// and objects of the wrong type: huma compares the items of a list with uniqueItems, and panics on those. schemas
-// resolves references; it may be nil without any. members rewrites an object.
-func fit(schemas huma.Registry, s *huma.Schema, value any, path *huma.PathBuffer, members func(*huma.Schema, map[string]any) map[string]any) any {
+// fitter rewrites values so that huma can check all of them.
+type fitter struct {
+	schemas huma.Registry // resolves references; nil without any
+	path    *huma.PathBuffer
+	members func(s *huma.Schema, object map[string]any) map[string]any // rewrites an object
+}
+
+// fit replaces null, which huma accepts for an optional member, and lists and objects of the wrong type: huma compares the
+// items of a list with uniqueItems, and panics on those.
+func (f fitter) fit(s *huma.Schema, value any) any {
 	for s != nil && s.Ref != "" {
-		s = schemas.SchemaFromRef(s.Ref)
+		s = f.schemas.SchemaFromRef(s.Ref)
 	}
 	if s == nil || s.Type == "" {
 		return value
@@ -137,15 +143,15 @@ func fit(schemas huma.Registry, s *huma.Schema, value any, path *huma.PathBuffer
 			return &misfit{}
 		}
 		for i := range v {
-			path.PushIndex(i)
-			v[i] = fit(schemas, s.Items, v[i], path, members)
-			path.Pop()
+			f.path.PushIndex(i)
+			v[i] = f.fit(s.Items, v[i])
+			f.path.Pop()
 		}
 	case map[string]any:
 		if s.Type != huma.TypeObject {
 			return &misfit{}
 		}
-		return members(s, v)
+		return f.members(s, v)
 	}
 	return value
 }
@@ -160,7 +166,9 @@ func memberSchema(s *huma.Schema, name string) *huma.Schema {
 }
 
 // fit rewrites a value, and reports what huma does not check.
-func (c checking) fit(s *huma.Schema, value any) any { return fit(nil, s, value, c.path, c.fitMembers) }
+func (c checking) fit(s *huma.Schema, value any) any {
+	return fitter{path: c.path, members: c.fitMembers}.fit(s, value)
+}
 
 // fitMembers quotes names, because huma separates the names in a location by dots and brackets.
 func (c checking) fitMembers(s *huma.Schema, object map[string]any) map[string]any {
