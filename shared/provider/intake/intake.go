@@ -185,18 +185,15 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 // by now, stays.
 func (p Planner) reading(ctx context.Context, r goal.Reading) (Outcome, []store.Op, error) {
 	var old goal.Goal
-	item, err := p.Company.Get(ctx, goal.Key(r.Goal), &old)
-	if errors.Is(err, store.ErrNotFound) {
-		return Unchanged, nil, nil
-	}
+	version, err := p.load(ctx, goal.Key(r.Goal), &old)
 	if err != nil {
-		return "", nil, store.Fault(err, "")
+		return "", nil, err
 	}
 	g, changed := goal.Read(old, r, p.Now)
 	if !changed || r.Source.Provider != p.Integration.Provider {
 		return Unchanged, nil, nil
 	}
-	ops, err := SaveGoal(ctx, p.Company, old, g, item.Version, p.Now)
+	ops, err := SaveGoal(ctx, p.Company, old, g, version, p.Now)
 	return Updated, ops, err
 }
 
