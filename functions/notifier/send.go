@@ -54,14 +54,15 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil
 	}
-	if approvalID, ok := s.asksInSlack(); ok && err == nil {
-		return n.lock(ctx, c, approvalID)
-	}
-	if s.version = item.Version; err != nil || s.notice.JoinedTo != "" {
+	if err != nil {
 		return time.Time{}, err
 	}
-	if s.notice.State != notice.Waiting {
+	s.version = item.Version
+	switch {
+	case s.notice.State != notice.Waiting:
 		return s.relock(ctx)
+	case s.notice.JoinedTo != "":
+		return time.Time{}, nil
 	}
 	if claimed := s.notice.ClaimedAt.Add(notice.ClaimTime); !s.notice.ClaimedAt.IsZero() && claimed.After(s.now) {
 		return claimed, nil // another worker is at it, or was lost
@@ -104,14 +105,6 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 		return time.Time{}, err
 	}
 	return s.attempt(ctx)
-}
-
-// asksInSlack returns the approval of a notice that was posted to Slack.
-func (s *sending) asksInSlack() (approvalID string, ok bool) {
-	if s.notice.Channel != notice.Slack || s.notice.State != notice.Sent || s.notice.Kind != notice.Approval {
-		return "", false
-	}
-	return strings.CutPrefix(s.notice.About, approval.Entity+":")
 }
 
 // omit ends the notice without a mail.

@@ -35,7 +35,8 @@ func (p *posting) saveSent(ctx context.Context) (err error) {
 	return err
 }
 
-// relock locks a message that Slack has taken, if its approval ended while it was on the way: lock had nothing to change then.
+// relock locks a message that Slack has taken, if its approval ended while it was on the way: lock had nothing to change then. A job
+// that comes again does so too.
 func (s *sending) relock(ctx context.Context) (due time.Time, err error) {
 	approvalID, ok := strings.CutPrefix(s.notice.About, approval.Entity+":")
 	if !ok || s.notice.Channel != notice.Slack || s.notice.State != notice.Sent {
