@@ -65,14 +65,15 @@ func (d Deps) noteReset(ctx context.Context, p store.Partition, found known) err
 	}
 	ops := []store.Op{found.reset.Ask(p, found.resetAt, now)}
 	if source := web.Source(ctx); source != "" {
-		others, version, err := company.ResetsOf(ctx, d.Store, source)
+		network := store.Network(source)
+		others, version, err := company.ResetsOf(ctx, d.Store, network)
 		if err != nil {
 			return err
 		}
 		if wait, over := others.Wait(company.MaxResetsOfSource, now); over {
 			return d.tooManyResets("reset-source", company.MaxResetsOfSource, wait, "too many resets were asked for from your network; wait and try again")
 		}
-		ops = append(ops, others.Ask(store.Network(source), version, now))
+		ops = append(ops, others.Ask(network, version, now))
 	}
 	companyID, userID := addressee(found.accounts)
 	told := notice.ResetOf(companyID, userID, found.resetAt, now)

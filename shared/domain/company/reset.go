@@ -67,9 +67,9 @@ func (r Reset) Ask(p store.Partition, version int64, now time.Time) store.Op {
 	return r.save(p, version, now)
 }
 
-// ResetsOf returns the resets that a network has asked for, and the version of their item.
-func ResetsOf(ctx context.Context, st store.Store, source string) (r Reset, version int64, err error) {
-	item, err := st.Get(ctx, store.Network(source), ResetKey)
+// ResetsOf returns the resets that were asked for, for an address or by a network, and the version of their item.
+func ResetsOf(ctx context.Context, st store.Store, p store.Partition) (r Reset, version int64, err error) {
+	item, err := st.Get(ctx, p, ResetKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return Reset{}, 0, nil
 	}
@@ -99,16 +99,12 @@ func NewResetCode(ctx context.Context, st store.Store, email string, now time.Ti
 // then. It returns fault.NotFound for an address that is not known, or for which no reset was asked for within ResetKept.
 func MakeResetCode(ctx context.Context, st store.Store, email string, now time.Time) (ResetCode, []store.Op, error) {
 	p := store.Login(email)
-	var asked Reset
-	item, err := st.Get(ctx, p, ResetKey)
-	if err == nil {
-		err = item.Decode(&asked)
-	}
-	if errors.Is(err, store.ErrNotFound) || err == nil && now.Sub(asked.AskedAt) > ResetKept {
-		return ResetCode{}, nil, fault.New(fault.NotFound, "no reset was asked for within 30 minutes for this e-mail address; the person asks by POST /auth/reset")
-	}
+	asked, version, err := ResetsOf(ctx, st, p)
 	if err != nil {
-		return ResetCode{}, nil, store.Fault(err, "")
+		return ResetCode{}, nil, err
+	}
+	if now.Sub(asked.AskedAt) > ResetKept {
+		return ResetCode{}, nil, fault.New(fault.NotFound, "no reset was asked for within 30 minutes for this e-mail address; the person asks by POST /auth/reset")
 	}
 	all, err := Accounts(ctx, st, email)
 	if err != nil {
@@ -121,7 +117,7 @@ func MakeResetCode(ctx context.Context, st store.Store, email string, now time.T
 	at := store.Secret(out.Code)
 	asked.Code = at.String()
 	return out, []store.Op{
-		asked.save(p, item.Version, now),
+		asked.save(p, version, now),
 		at.Entry(ResetKey, ResetEntity, 0, place{Address: p.String(), Until: out.ExpiresAt}).Until(out.ExpiresAt),
 	}, nil
 }
