@@ -65,8 +65,8 @@ func (d Deps) registers(response json.RawMessage, now time.Time, known []passkey
 
 // signs proves a passkey by its signature of a challenge. The error is a copiedError if the passkey was copied.
 func (d Deps) signs(challenge []byte, signature json.RawMessage, now time.Time) company.Proof {
+	party, ok := d.party()
 	return func(f *user.Factor) (bool, error) {
-		party, ok := d.party()
 		if !ok || f.Passkey == nil || len(challenge) == 0 {
 			return false, nil
 		}
@@ -94,9 +94,12 @@ func errCopied() error {
 
 // request returns what a passkey of the account signs to answer a challenge, and the options for the browser; nil without a passkey.
 func (d Deps) request(account company.Account) (sign []byte, options *fault.PasskeyRequest) {
-	party, ok := d.party()
 	keys := passkeysOf(account)
-	if !ok || len(keys) == 0 {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	party, ok := d.party()
+	if !ok {
 		return nil, nil
 	}
 	sign = passkey.NewChallenge()
