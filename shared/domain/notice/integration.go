@@ -66,7 +66,7 @@ func Expiring(i integration.Integration, expires, now time.Time) (m Matter, ok b
 	if !expires.After(now) {
 		return Matter{}, false
 	}
-	m = alert(i, what+"-expiring", expires.Add(-Ahead), fmt.Sprintf("%s: the %s soon expire", i.Provider, what),
+	m = alert(i.Provider, what+"-expiring", expires.Add(-Ahead), fmt.Sprintf("%s: the %s soon expire", i.Provider, what),
 		map[string]string{
 			"certification": "The integration works only while it is certified. Certify it again before this time.",
 			"credentials":   "The integration cannot fetch without credentials. Store new ones before this time.",
@@ -94,29 +94,29 @@ func turned(was, is integration.Integration, at time.Time) (m Matter, ok bool) {
 		if stopped(is) == integration.DisabledGone {
 			why = "The endpoint answered 410 Gone, so it was disabled. Its events are held until it is enabled."
 		}
-		m = alert(is, "endpoint-disabled", at, is.Provider+" was disabled", why)
+		m = alert(is.Provider, "endpoint-disabled", at, is.Provider+" was disabled", why)
 		m.Level = 1
 	case stopped(was) != "" && is.Enabled:
-		m = alert(is, "endpoint-recovered", at, is.Provider+" is enabled again", "The integration was enabled again. Events that were held can be recovered.")
+		m = alert(is.Provider, "endpoint-recovered", at, is.Provider+" is enabled again", "The integration was enabled again. Events that were held can be recovered.")
 		m.Level = 2
 	case returned && is.SandboxedCause == integration.SandboxedByExpiry:
-		m = alert(is, "certification-ended", at, is.Provider+": the certification has expired", "The integration is back in the sandbox, where its requests take no effect. Certify it again.")
+		m = alert(is.Provider, "certification-ended", at, is.Provider+": the certification has expired", "The integration is back in the sandbox, where its requests take no effect. Certify it again.")
 	case returned && is.SandboxedCause == integration.SandboxedByFailing:
-		m = alert(is, "certification-ended", at, is.Provider+" failed for five days", "The integration is back in the sandbox. Repair the cause and certify it again.")
+		m = alert(is.Provider, "certification-ended", at, is.Provider+" failed for five days", "The integration is back in the sandbox. Repair the cause and certify it again.")
 	case was.Schedule != nil && is.Schedule != nil && was.Schedule.PausedAt == nil && is.Schedule.PausedAt != nil:
-		m = alert(is, "sync-paused", at, is.Provider+": syncs are paused", "Five syncs in a row have failed, so the schedule was paused. Repair the cause and resume it.")
+		m = alert(is.Provider, "sync-paused", at, is.Provider+": syncs are paused", "Five syncs in a row have failed, so the schedule was paused. Repair the cause and resume it.")
 	default:
 		return Matter{}, false
 	}
 	return m, true
 }
 
-func alert(i integration.Integration, name string, at time.Time, subject, text string) Matter {
+func alert(provider, name string, at time.Time, subject, text string) Matter {
 	return Matter{
-		Kind: Alert, Name: name, About: "integration:" + i.Provider, At: at, Subject: subject, Why: "You may repair integrations.", To: Deciders(),
+		Kind: Alert, Name: name, About: "integration:" + provider, At: at, Subject: subject, Why: "You may repair integrations.", To: Deciders(),
 		Content: Content{
-			Paragraphs: []string{text}, Facts: []Fact{{Name: "Integration", Value: i.Provider}, {Name: "Time", At: at}},
-			Link: &Link{"Sign in and look", "/console/#/integrations/" + i.Provider},
+			Paragraphs: []string{text}, Facts: []Fact{{Name: "Integration", Value: provider}, {Name: "Time", At: at}},
+			Link: &Link{"Sign in and look", "/console/#/integrations/" + provider},
 		},
 	}
 }

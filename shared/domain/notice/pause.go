@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"orgops/shared/domain/delivery"
-	"orgops/shared/domain/integration"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
@@ -31,11 +30,10 @@ func endpointOf(c store.Change) (string, error) {
 
 // Paused returns the matter of an endpoint whose attempts are paused, or go on.
 func Paused(provider string, turned delivery.Turn, at time.Time) Matter {
-	i := integration.Integration{Provider: provider}
-	m := alert(i, "endpoint-paused", at, provider+" does not take deliveries",
+	m := alert(provider, "endpoint-paused", at, provider+" does not take deliveries",
 		"Five attempts in a row failed, so attempts are paused. They are made again by themselves; nothing is lost. After five days of failures the endpoint is disabled.")
 	if !turned.Paused {
-		m = alert(i, "endpoint-resumed", at, provider+" takes deliveries again", "An attempt has succeeded, so deliveries go on. Those that waited are sent now.")
+		m = alert(provider, "endpoint-resumed", at, provider+" takes deliveries again", "An attempt has succeeded, so deliveries go on. Those that waited are sent now.")
 		m.Level = 1
 	}
 	m.About = "pause:" + provider // a pause tells nothing of the endpoint being disabled

@@ -3,7 +3,6 @@ package notice
 import (
 	"time"
 
-	"orgops/shared/domain/integration"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
@@ -21,7 +20,7 @@ func Unselected(c store.Change) (told []queue.Message, endpoint string, err erro
 
 // SelectionFailed returns the matter of an endpoint whose filter or transformation failed on an event.
 func SelectionFailed(provider string, at time.Time) Matter {
-	m := alert(integration.Integration{Provider: provider}, "selection-failed", at, provider+": the filter or the transformation fails",
+	m := alert(provider, "selection-failed", at, provider+": the filter or the transformation fails",
 		"An event is held, because the filter or the transformation of the endpoint failed on it. Others may be too. The page of the integration says why. Correct the expression there, then recover what is held.")
 	m.About = "selection:" + provider // it tells nothing of the endpoint's own state
 	return m
