@@ -43,16 +43,16 @@ func publicLimits() map[string]rate {
 		"POST /inbound/{companyId}/{provider}": {5000, 5000},
 		"POST /companies/{companyId}/mcp":      guarded(), // the function is its guard
 		"POST /slack/interactions/{id}":        guarded(), // a request that Slack has not signed reads nothing
+		"GET /auth/unsubscribe/{token}":        guarded(), // mail hosts send many clicks at once for their users, from few networks
+		"POST /auth/unsubscribe/{token}":       guarded(), // the same
 	}
 }
 
 // isDocument reports whether a public path answers what is the same for every caller and reads no table. It has the stage's limits, which each
 // method counts for itself: a setting of its own would protect nothing, and the settings of all public methods would not fit into one
 // update of a stage.
-//
-// A click that ends mails has them too: mail hosts send many at once for their users, from few networks.
 func isDocument(path string) bool {
-	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console", "auth/unsubscribe/"}, func(prefix string) bool {
+	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console"}, func(prefix string) bool {
 		return strings.HasPrefix(strings.TrimPrefix(path, "/"), prefix)
 	})
 }
