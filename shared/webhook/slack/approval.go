@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -85,7 +84,7 @@ func Outcome(a approval.Approval, by string) string {
 	if a.Answer == nil {
 		return "Expired: no one decided in time."
 	}
-	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", a.Answer.At.Unix(), a.Answer.At.UTC().Format("2006-01-02 15.04 UTC"))
+	at := date(a.Answer.At)
 	who := ""
 	if by != "" {
 		who = " by " + Escape(by, maxHeader)

@@ -118,14 +118,19 @@ func (m *Message) sections(lines []string) {
 	m.section(text)
 }
 
-// facts adds the facts as fields, and returns them as lines. Slack shows a time in the zone of each reader.
+// date writes a time that Slack shows in the zone of each reader.
+func date(at time.Time) string {
+	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", at.Unix(), at.UTC().Format("2006-01-02 15.04 UTC"))
+}
+
+// facts adds the facts as fields, and returns them as lines.
 func (m *Message) facts(facts []notice.Fact) (lines []string) {
 	var fields []Text
 	for _, f := range facts {
 		value, line := Escape(f.Value, maxSection/maxFields), f.Value
 		if !f.At.IsZero() {
 			line = f.At.UTC().Format(time.RFC3339)
-			value = fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", f.At.Unix(), f.At.UTC().Format("2006-01-02 15.04 UTC"))
+			value = date(f.At)
 		}
 		fields = append(fields, *markup("*" + Escape(f.Name, maxHeader) + "*\n" + value))
 		lines = append(lines, f.Name+": "+line)
