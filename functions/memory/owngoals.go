@@ -36,12 +36,12 @@ type GoalChange struct {
 
 // ValueChange says what to change of a measure. What is absent stays.
 type ValueChange struct {
-	Current   string         `json:"current,omitempty" maxLength:"32" doc:"the newest value" example:"43100"`
-	Target    string         `json:"target,omitempty" maxLength:"32" doc:"the value that reaches the goal"`
-	Start     string         `json:"start,omitempty" maxLength:"32" doc:"the value at the beginning"`
-	Unit      string         `json:"unit,omitempty" maxLength:"16" doc:"what is counted"`
-	Direction goal.Direction `json:"direction,omitempty" enum:"up,down" doc:"up: the number must grow to the target; down: it must fall to it"`
-	Source    SourceChange   `json:"source,omitzero" required:"false" doc:"where the syncs read the value; null: the company tells it"`
+	Current   string                  `json:"current,omitempty" maxLength:"32" doc:"the newest value" example:"43100"`
+	Target    string                  `json:"target,omitempty" maxLength:"32" doc:"the value that reaches the goal"`
+	Start     string                  `json:"start,omitempty" maxLength:"32" doc:"the value at the beginning"`
+	Unit      string                  `json:"unit,omitempty" maxLength:"16" doc:"what is counted"`
+	Direction goal.Direction          `json:"direction,omitempty" enum:"up,down" doc:"up: the number must grow to the target; down: it must fall to it"`
+	Source    web.Change[goal.Source] `json:"source,omitzero" required:"false" doc:"where the syncs read the value; null: the company tells it"`
 }
 
 type createGoalInput struct{ Body GoalRequest }

@@ -2,14 +2,10 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
@@ -18,25 +14,6 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
-
-// SourceChange holds another source of a measure, or none.
-type SourceChange struct {
-	Sent bool
-	To   *goal.Source // nil: none
-}
-
-// UnmarshalJSON implements json.Unmarshaler. It tells null from an absent member.
-func (c *SourceChange) UnmarshalJSON(raw []byte) error {
-	c.Sent = true
-	return json.Unmarshal(raw, &c.To)
-}
-
-// Schema implements huma.SchemaProvider with a source or null.
-func (SourceChange) Schema(r huma.Registry) *huma.Schema {
-	or := *huma.SchemaFromType(r, reflect.TypeFor[goal.Source]())
-	or.Nullable = true
-	return &or
-}
 
 // Where the parts of a source stand in a request.
 const (
@@ -100,10 +77,10 @@ func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.T
 	}
 	streamed, ok := conn.(connector.Streamed)
 	if !ok {
-		return nil, refused(providerAt, fmt.Sprintf("%s has no lists whose records have numbers; list-connectors names the lists of each connector as streams", s.Provider))
+		return nil, fault.RefuseAt(providerAt, fmt.Sprintf("%s has no lists whose records have numbers; list-connectors names the lists of each connector as streams", s.Provider))
 	}
 	if streams := streamed.Streams(); !slices.Contains(streams, s.Stream) {
-		return nil, refused(streamAt, fmt.Sprintf("%s has no such list; it has %s", i.Kind, strings.Join(streams, ", ")))
+		return nil, fault.RefuseAt(streamAt, fmt.Sprintf("%s has no such list; it has %s", i.Kind, strings.Join(streams, ", ")))
 	}
 	if slices.Contains(i.Goals, goalID) {
 		return nil, nil
@@ -113,7 +90,7 @@ func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.T
 	}
 	ports := conn.Ports(i.Config)
 	if i.Narrowed && !i.Has(integration.GoalUpdate) && slices.Contains(ports, integration.GoalUpdate) {
-		return nil, refused(providerAt, fmt.Sprintf("the permissions of %s leave out goal.update; configure it with that permission first", s.Provider))
+		return nil, fault.RefuseAt(providerAt, fmt.Sprintf("the permissions of %s leave out goal.update; configure it with that permission first", s.Provider))
 	}
 	i.Goals, i.UpdatedAt = append(slices.Clone(i.Goals), goalID), now
 	i.Permissions = i.Asks(i.Permissions)
@@ -156,9 +133,5 @@ func unknown(ctx context.Context, provider string) error {
 	if len(names) > 0 {
 		has = "configured are " + strings.Join(names, ", ")
 	}
-	return refused(providerAt, fmt.Sprintf("there is no integration %q; %s", provider, has))
-}
-
-func refused(at, detail string) error {
-	return fault.Refuse([]fault.FieldError{{Pointer: at, Detail: detail}})
+	return fault.RefuseAt(providerAt, fmt.Sprintf("there is no integration %q; %s", provider, has))
 }

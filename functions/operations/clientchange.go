@@ -2,12 +2,9 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"net/netip"
 	"reflect"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/client"
@@ -25,34 +22,15 @@ type ClientChangeInput struct {
 
 // ClientUpdate says what to change about a client. An absent field stays as it is.
 type ClientUpdate struct {
-	Name       *string          `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"names the client in words" example:"Nightly report"`
-	Purpose    *string          `json:"purpose,omitempty" minLength:"1" maxLength:"500" doc:"what the client is for" example:"Reads the brief and posts it to the team's channel"`
-	Owner      *string          `json:"owner,omitempty" maxLength:"64" doc:"id of the user who answers for the client" example:"0198c5f2-7a00-7000-8000-00000000000a"`
-	Scopes     *[]string        `json:"scopes,omitempty" maxItems:"9" uniqueItems:"true" enum:"mission-control:read,intelligence:read,intelligence:write,integrations:read,memory:read,memory:write,operations:read,executives:read,executives:act" doc:"the scopes of the client's tokens" example:"[\"intelligence:read\"]"`
-	Federation FederationChange `json:"federation,omitzero" required:"false" doc:"another subject that proves the client; null: none"`
-	Secrets    *[]string        `json:"secrets,omitempty" maxItems:"0" doc:"an empty list ends all secrets of the client at once" example:"[]"`
-	Networks   *[]netip.Prefix  `json:"networks,omitempty" maxItems:"10" uniqueItems:"true" doc:"where the client's tokens may be asked for and used; an empty list: everywhere" example:"[\"203.0.113.0/24\"]"`
-	ExpiresAt  *time.Time       `json:"expiresAt,omitempty" doc:"when the client ends" example:"2030-01-01T00:00:00Z"`
-	Disabled   *bool            `json:"disabled,omitempty" doc:"true: the client gets no tokens; false: it does again" example:"true"`
-}
-
-// FederationChange holds another federation of a client, or none.
-type FederationChange struct {
-	Sent bool
-	To   *client.Federation // nil: none
-}
-
-// UnmarshalJSON implements json.Unmarshaler. It tells null from an absent member.
-func (f *FederationChange) UnmarshalJSON(raw []byte) error {
-	f.Sent = true
-	return json.Unmarshal(raw, &f.To)
-}
-
-// Schema implements huma.SchemaProvider with a federation or null.
-func (FederationChange) Schema(r huma.Registry) *huma.Schema {
-	or := *huma.SchemaFromType(r, reflect.TypeFor[client.Federation]())
-	or.Nullable = true
-	return &or
+	Name       *string                       `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"names the client in words" example:"Nightly report"`
+	Purpose    *string                       `json:"purpose,omitempty" minLength:"1" maxLength:"500" doc:"what the client is for" example:"Reads the brief and posts it to the team's channel"`
+	Owner      *string                       `json:"owner,omitempty" maxLength:"64" doc:"id of the user who answers for the client" example:"0198c5f2-7a00-7000-8000-00000000000a"`
+	Scopes     *[]string                     `json:"scopes,omitempty" maxItems:"9" uniqueItems:"true" enum:"mission-control:read,intelligence:read,intelligence:write,integrations:read,memory:read,memory:write,operations:read,executives:read,executives:act" doc:"the scopes of the client's tokens" example:"[\"intelligence:read\"]"`
+	Federation web.Change[client.Federation] `json:"federation,omitzero" required:"false" doc:"another subject that proves the client; null: none"`
+	Secrets    *[]string                     `json:"secrets,omitempty" maxItems:"0" doc:"an empty list ends all secrets of the client at once" example:"[]"`
+	Networks   *[]netip.Prefix               `json:"networks,omitempty" maxItems:"10" uniqueItems:"true" doc:"where the client's tokens may be asked for and used; an empty list: everywhere" example:"[\"203.0.113.0/24\"]"`
+	ExpiresAt  *time.Time                    `json:"expiresAt,omitempty" doc:"when the client ends" example:"2030-01-01T00:00:00Z"`
+	Disabled   *bool                         `json:"disabled,omitempty" doc:"true: the client gets no tokens; false: it does again" example:"true"`
 }
 
 // apply returns a client with the change.

@@ -93,16 +93,16 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 func (d Deps) direct(ctx context.Context, c store.Company, in SlackChannelRequest, s *notice.SlackSettings) (err error) {
 	switch {
 	case in.WebhookURL != "" && in.Channel != "":
-		return refuse("/channel", "must not stand next to webhookUrl; the app or the webhook posts")
+		return fault.RefuseAt("/channel", "must not stand next to webhookUrl; the app or the webhook posts")
 	case in.Channel != "" && s.App == nil:
-		return refuse("/channel", "needs the Slack app; install it first")
+		return fault.RefuseAt("/channel", "needs the Slack app; install it first")
 	case in.WebhookURL == "" && in.Channel == "" && !s.Posts() && s.App == nil:
-		return refuse("/webhookUrl", "is needed, because the company has no Slack channel yet")
+		return fault.RefuseAt("/webhookUrl", "is needed, because the company has no Slack channel yet")
 	case in.Channel != "":
 		s.Webhook, s.Channel = nil, in.Channel
 	case in.WebhookURL != "":
 		if detail := d.Slack.CheckWebhook(in.WebhookURL); detail != "" {
-			return refuse("/webhookUrl", detail)
+			return fault.RefuseAt("/webhookUrl", detail)
 		}
 		if s.Webhook, err = d.Vault.Seal(ctx, c.ID(), notice.SlackLabel, []byte(in.WebhookURL)); err != nil {
 			return err
@@ -113,10 +113,6 @@ func (d Deps) direct(ctx context.Context, c store.Company, in SlackChannelReques
 	}
 	s.FailedAt, s.Failure = time.Time{}, ""
 	return nil
-}
-
-func refuse(pointer, detail string) error {
-	return fault.Refuse([]fault.FieldError{{Pointer: pointer, Detail: detail}})
 }
 
 // deleteSlackChannel removes the channel, and then has Slack revoke the app's token. Slack's answer decides nothing: the token is no

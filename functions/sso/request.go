@@ -60,17 +60,13 @@ func (d Deps) accept(ctx context.Context, in SignOnRequest) (sso.Config, error) 
 	if in.Protocol == sso.OIDC {
 		config.OIDC = &sso.OIDCProvider{Issuer: in.OIDC.Issuer, ClientID: in.OIDC.ClientID, Scopes: in.OIDC.Scopes}
 		if err := d.relying.Discover(ctx, in.OIDC.Issuer); err != nil {
-			return config, invalid("/oidc/issuer", "the discovery document cannot be used: "+outbound.Explain(err))
+			return config, fault.RefuseAt("/oidc/issuer", "the discovery document cannot be used: "+outbound.Explain(err))
 		}
 		return config, nil
 	}
 	var err error
 	config.SAML, err = d.acceptSAML(ctx, *in.SAML)
 	return config, err
-}
-
-func invalid(pointer, detail string) error {
-	return fault.Refuse([]fault.FieldError{{Pointer: pointer, Detail: detail}})
 }
 
 // problems lists what is wrong with a request before any provider is asked.
@@ -115,16 +111,16 @@ func (d Deps) acceptSAML(ctx context.Context, in SAMLProviderRequest) (*sso.SAML
 		pointer = "/saml/metadataUrl"
 		text, err := d.fetchMetadata(ctx, in.MetadataURL)
 		if err != nil {
-			return nil, invalid(pointer, "the metadata cannot be read: "+outbound.Explain(err))
+			return nil, fault.RefuseAt(pointer, "the metadata cannot be read: "+outbound.Explain(err))
 		}
 		out.Metadata, out.FetchedAt = text, d.Now().UTC()
 	}
 	provider, err := samllogin.Parse([]byte(out.Metadata), d.Now())
 	if err != nil {
-		return nil, invalid(pointer, err.Error())
+		return nil, fault.RefuseAt(pointer, err.Error())
 	}
 	if problems := d.Client.CheckURL(pointer, provider.SignInURL()); len(problems) > 0 {
-		return nil, invalid(pointer, "the address of the SingleSignOnService: "+problems[0].Detail)
+		return nil, fault.RefuseAt(pointer, "the address of the SingleSignOnService: "+problems[0].Detail)
 	}
 	out.EntityID = provider.EntityID()
 	return out, nil

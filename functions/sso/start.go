@@ -63,7 +63,7 @@ func (d Deps) start(ctx context.Context, in *startInput) (*redirectOutput, error
 		return nil, err
 	}
 	if in.Redirect != "" && !slices.Contains(config.Redirects, in.Redirect) {
-		return nil, invalid("#/query/redirect_uri", "is not one of the company's redirects; compare every character")
+		return nil, fault.RefuseAt("#/query/redirect_uri", "is not one of the company's redirects; compare every character")
 	}
 	cookie := cookieOf(ctx, config.Protocol)
 	t := sso.Try{

@@ -116,6 +116,11 @@ func Refuse(problems []FieldError) error {
 	return &Error{Kind: Invalid, Detail: "the request does not meet its schema; see errors", Problems: problems}
 }
 
+// RefuseAt returns an Invalid error with one problem.
+func RefuseAt(pointer, detail string) error {
+	return Refuse([]FieldError{{Pointer: pointer, Detail: detail}})
+}
+
 // KindOf returns the kind of the first *Error in err's chain, or Internal.
 func KindOf(err error) Kind {
 	var e *Error

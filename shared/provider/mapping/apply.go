@@ -73,7 +73,7 @@ func (m *Mapping) Explain(ctx context.Context, d Arrival) (matches []Match, igno
 	case !wanted:
 		return nil, ignoredOnly, nil
 	case m.otherwise != nil:
-		return nil, "", invalid(m.otherwise.Pointer, m.otherwise.Detail)
+		return nil, "", fault.RefuseAt(m.otherwise.Pointer, m.otherwise.Detail)
 	}
 	return nil, ignoredRules, nil
 }
@@ -92,7 +92,7 @@ func (e *evaluation) all(m *Mapping) (matches []Match, wanted bool, err error) {
 	if m.only != nil {
 		v, err := m.only.value(&input{evaluation: e, item: e.arrival.Payload})
 		if err != nil {
-			return nil, false, invalid("", "the mapping, only: "+err.Error())
+			return nil, false, fault.RefuseAt("", "the mapping, only: "+err.Error())
 		}
 		if v == nil || v == false {
 			return nil, false, nil
@@ -137,7 +137,7 @@ func (e *evaluation) perform(n int, r rule) ([]connector.Action, error) {
 	at := pointer(r.each)
 	subject, _ := follow(e.arrival.Payload, r.each)
 	if subject == nil && r.each != nil {
-		return nil, invalid(at, "is missing; rule "+strconv.Itoa(n+1)+" of the mapping needs it")
+		return nil, fault.RefuseAt(at, "is missing; rule "+strconv.Itoa(n+1)+" of the mapping needs it")
 	}
 	items, isList := subject.([]any)
 	if isList = isList && r.each != nil; !isList {
@@ -145,7 +145,7 @@ func (e *evaluation) perform(n int, r rule) ([]connector.Action, error) {
 	}
 	e.actions += len(items)
 	if len(items) == 0 || e.actions > connector.MaxActions {
-		return nil, invalid(at, fmt.Sprintf("must give 1 to %d actions", connector.MaxActions))
+		return nil, fault.RefuseAt(at, fmt.Sprintf("must give 1 to %d actions", connector.MaxActions))
 	}
 	made := make([]connector.Action, len(items))
 	for i, item := range items {
@@ -178,9 +178,5 @@ func (e *evaluation) action(n int, r rule, at string, item any) (connector.Actio
 
 // failed describes an expression that could not be evaluated.
 func failed(n int, field, at string, err error) error {
-	return invalid(at, fmt.Sprintf("rule %d of the mapping, %s: %v", n+1, field, err))
-}
-
-func invalid(at, detail string) error {
-	return fault.Refuse([]fault.FieldError{{Pointer: at, Detail: detail}})
+	return fault.RefuseAt(at, fmt.Sprintf("rule %d of the mapping, %s: %v", n+1, field, err))
 }
