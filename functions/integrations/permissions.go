@@ -22,7 +22,7 @@ func documentPermissions(schema map[string]any) {
 	}
 	properties[titleField] = map[string]any{
 		"type": "string", "title": "Shown as", "maxLength": maxTitle,
-		"description": "What people call the integration, in lists and in what the service tells of it. Absent: the title stays; an empty text removes it. It certifies nothing anew.",
+		"description": "The name that people see in lists, health and the brief. Without this member the title stays. An empty text removes it. A new title needs no new certification.",
 	}
 	properties[permissionsField] = map[string]any{
 		"type": "array", "title": "Permissions", "uniqueItems": true, "items": map[string]any{"type": "string"},
