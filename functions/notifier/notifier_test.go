@@ -18,6 +18,7 @@ import (
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
@@ -177,6 +178,23 @@ func (d *desk) alert(about string, level int) notice.Matter {
 	}
 }
 
+// turns tells a change of an integration.
+func (d *desk) turns(was, is integration.Integration) {
+	d.T.Helper()
+	image := func(i integration.Integration) *store.Image {
+		body, err := json.Marshal(i)
+		errtest.Must(d.T, err)
+		return &store.Image{Version: 1, Body: body}
+	}
+	due, err := notice.Due(store.Change{Company: d.company.ID(), Entity: integration.Entity, At: d.Clock.Now(), Old: image(was), New: image(is)})
+	errtest.Must(d.T, err)
+	for _, m := range due {
+		_, err := d.notifier.Handle(d.T.Context(), queue.Received{Message: m})
+		errtest.Must(d.T, err)
+	}
+	d.sendAll()
+}
+
 // approval stores an approval that was asked for now, by a user or by "".
 func (d *desk) approval(title, by string) approval.Approval {
 	d.T.Helper()
@@ -219,14 +237,67 @@ func TestTell(t *testing.T) {
 		d.tell(d.alert("webhook", 1))
 		d.want("ada: webhook stopped", "ada: webhook stopped", "ada: webhook stopped")
 	})
-	t.Run("a pause that begins and ends many times, once a day", func(t *testing.T) {
+	t.Run("a pause each time that it stands otherwise than was told", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)
-		for n := range 1000 {
+		turns := func(paused ...bool) {
+			for _, p := range paused {
+				d.Clock.Advance(time.Minute)
+				d.tell(notice.Paused("webhook", delivery.Turn{Paused: p, Since: d.Clock.Now()}, d.Clock.Now()))
+			}
+		}
+		turns(true, true, false, false, true)
+		d.want("ada: webhook does not take deliveries", "ada: webhook takes deliveries again")
+		d.Clock.Advance(time.Hour)
+		d.sendAll()
+		d.want("ada: webhook does not take deliveries", "ada: webhook takes deliveries again", "ada: webhook does not take deliveries")
+		turns(false, true, false)
+		d.Clock.Advance(time.Hour)
+		d.sendAll()
+		if diff := cmp.Diff([]string{"ada: webhook takes deliveries again"}, d.sent()[3:]); diff != "" {
+			t.Errorf("later mails differ (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a pause that begins and ends all day, twice an hour at most", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		const hours = 8
+		for n := range hours * 60 {
 			d.Clock.Advance(time.Minute)
 			d.tell(notice.Paused("webhook", delivery.Turn{Paused: n%2 == 0, Since: d.Clock.Now()}, d.Clock.Now()))
 		}
-		d.want("ada: webhook does not take deliveries", "ada: webhook takes deliveries again")
+		if got := len(d.sent()); got > 2*hours {
+			t.Errorf("mails in %d hours = %d, want %d at most", hours, got, 2*hours)
+		}
+		if got := d.sent()[len(d.sent())-1]; got != "ada: webhook takes deliveries again" {
+			t.Errorf("the last mail is %q, want how the endpoint stands", got)
+		}
+	})
+	t.Run("an endpoint that is disabled again", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		works := integration.Integration{Provider: "webhook", Enabled: true, State: integration.Certified}
+		off := works
+		off.Disable(integration.DisabledFailing, d.Clock.Now())
+		for _, turn := range [][2]integration.Integration{{works, off}, {off, works}, {works, off}} {
+			d.Clock.Advance(2 * time.Hour)
+			d.turns(turn[0], turn[1])
+		}
+		d.want("ada: webhook was disabled", "ada: webhook is enabled again", "ada: webhook was disabled")
+	})
+	t.Run("two things that expire at one integration", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		now := d.Clock.Now()
+		ends, sooner := now.Add(6*24*time.Hour), now.Add(5*24*time.Hour)
+		i := integration.Integration{
+			Provider: "github", State: integration.Certified, Certification: &integration.Certification{ExpiresAt: ends}, Credentials: &integration.CredentialNames{ExpiresAt: &sooner},
+		}
+		for _, end := range []time.Time{ends, sooner} {
+			m, _ := notice.Expiring(i, end, now)
+			d.tell(m)
+		}
+		d.want("ada: github: the certification soon expires", "ada: github: the credentials soon expire")
 	})
 	t.Run("not who wants none", func(t *testing.T) {
 		t.Parallel()

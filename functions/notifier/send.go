@@ -148,6 +148,9 @@ func (s *sending) load(ctx context.Context) (err error) {
 	return err
 }
 
+// turned says why a notice of a matter that has turned since is not sent.
+const turned = "it has changed since"
+
 // needless says why the notice is not sent, "" if it is.
 func (s *sending) needless(ctx context.Context) (why string, err error) {
 	n := s.notice
@@ -164,6 +167,8 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 		return "it came too late", nil
 	case !n.Hurries() && !s.preference.Mailed(n.Kind, false):
 		return "the person no longer wants it", nil
+	case s.box.Turned(n):
+		return turned, nil
 	case n.Kind != notice.Security && s.count.Mails >= notice.Monthly(s.firm.Plan):
 		return "the company has used up the mails of the month", nil
 	}
@@ -205,7 +210,7 @@ func (s *sending) claim(ctx context.Context) error {
 	}
 	s.notice.Attempts++
 	s.notice.ClaimedAt, s.notice.Reason = s.now, ""
-	s.box.Sent = append(s.box.Sent, s.now)
+	s.tick()
 	if notice.Stops(s.notice.Kind) {
 		s.stop = s.Base + notice.StopPath + s.box.Token(notice.Stop{Company: c.ID(), UserID: s.notice.UserID, Kind: s.notice.Kind})
 	}
@@ -222,6 +227,15 @@ func (s *sending) claim(ctx context.Context) error {
 	}
 	s.version++
 	return s.Store.Commit(ctx, append(ops, s.also...)...) // those of a code lie outside of the company
+}
+
+// tick notes in the box that its owner is told the notice now, and those that go with it.
+func (s *sending) tick() {
+	s.box.Sent = append(s.box.Sent, s.now)
+	s.box.Say(s.notice, s.now)
+	for _, j := range s.joined {
+		s.box.Say(j.Stored, s.now)
+	}
 }
 
 // gather joins the other notices that wait for the end of the person's hour.

@@ -86,6 +86,9 @@ func (p *posting) load(ctx context.Context) (why string, err error) {
 	if p.box, p.boxAt, err = p.Notifier.box(ctx, p.company, notice.SlackBox); err != nil {
 		return "", err
 	}
+	if p.box.Turned(p.notice) {
+		return turned, nil
+	}
 	return p.overtaken(ctx)
 }
 
@@ -100,7 +103,8 @@ func (p *posting) claim(ctx context.Context) error {
 	}
 	p.notice.Attempts++
 	p.notice.ClaimedAt, p.notice.Reason = p.now, ""
-	p.box.Sent, p.box.NextAt = append(p.box.Sent, p.now), p.now.Add(spacing)
+	p.tick()
+	p.box.NextAt = p.now.Add(spacing)
 	ops := []store.Op{p.notice.Replace(c, p.version), p.box.Save(c, notice.SlackBox, p.boxAt)}
 	for i := range p.joined {
 		j := &p.joined[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/notice"
@@ -81,10 +82,19 @@ func (n *Notifier) tellOne(ctx context.Context, c store.Company, m notice.Matter
 func (n *Notifier) keep(ctx context.Context, c store.Company, m notice.Matter, owner string, told notice.Stored) (err error) {
 	for range tries {
 		box, version, loadErr := n.box(ctx, c, owner)
-		if loadErr != nil || !box.Tell(m, n.Now()) {
+		if loadErr != nil {
 			return loadErr
 		}
-		err = c.Commit(ctx, append(told.Create(c), box.Save(c, owner, version))...)
+		due, ok := box.Tell(m, n.Now())
+		if !ok && m.Turn == "" {
+			return nil
+		}
+		var ops []store.Op // none: the box notes how the matter stands
+		if ok {
+			told.DueAt = later(told.DueAt, due)
+			ops = told.Create(c)
+		}
+		err = c.Commit(ctx, append(ops, box.Save(c, owner, version))...)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -93,6 +103,13 @@ func (n *Notifier) keep(ctx context.Context, c store.Company, m notice.Matter, o
 		}
 	}
 	return err
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b.UTC()
 }
 
 // box returns the box of a person or a channel, a new one for version 0.

@@ -271,6 +271,26 @@ func TestSlackPress_Rules(t *testing.T) {
 	w.wantState(gone, "pending")
 }
 
+// A link ends with the sessions of the person. A link of a session that has ended meanwhile never counts.
+func TestSlackPress_SignedOut(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	u, _, err := tenant.GetUser(t.Context(), w.c, w.A.UserID)
+	errtest.Must(t, err)
+	approvalID := w.ask(closed("1"))
+	w.link("UADA", w.A.Token, approvalID)
+	errtest.Must(t, tenant.EndSessions(t.Context(), w.Store, w.A.ID, u, w.clock.Now()))
+	w.send(w.press("UADA", slack.Approve, approvalID))
+	w.wantState(approvalID, "pending")
+	if got, want := w.whisper(), "you have signed out everywhere"; !strings.Contains(got, want) {
+		t.Errorf("a person who has signed out is told %q, want %q", got, want)
+	}
+	w.clock.Advance(time.Second)
+	w.link("UADA", w.Signed(w.A.ID, w.A.UserID, user.Founder, 1), approvalID)
+	w.send(w.press("UADA", slack.Approve, approvalID))
+	w.wantState(approvalID, "approved by user: permitted created")
+}
+
 // A company that requires a second factor takes no press by a link that was made without one. The person links again with it.
 func TestSlackPress_SecondFactor(t *testing.T) {
 	t.Parallel()
@@ -391,6 +411,25 @@ func TestSlackInstall(t *testing.T) {
 	w.Do("POST", path(w.Harness, "/channels/slack/test"), w.A.Token, nil).Want(200).JSON(&sent)
 	if want := "Slack refused it: channel_not_found"; sent.Reason != want {
 		t.Errorf("reason = %q, want %q", sent.Reason, want)
+	}
+}
+
+// An app that is installed in another workspace leaves no token behind in the first one. A second installation in the same workspace has the same token.
+func TestSlackApp_Moved(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	w.browse("/auth/slack/callback?code="+slacktest.Code+"&state="+w.begin(), w.cookie)
+	if w.fake.Revoked() {
+		t.Fatal("the token was revoked by a second installation in the same workspace")
+	}
+	w.browse("/auth/slack/callback?code="+slacktest.OtherCode+"&state="+w.begin(), w.cookie)
+	if !w.fake.Revoked() {
+		t.Error("the token for the first workspace was not revoked")
+	}
+	var shown operations.SlackChannel
+	w.Do("GET", path(w.Harness, "/channels/slack"), w.A.Token, nil).Want(200).JSON(&shown)
+	if shown.App.Team != slacktest.OtherTeam {
+		t.Errorf("the app is in %s, want %s", shown.App.Team, slacktest.OtherTeam)
 	}
 }
 

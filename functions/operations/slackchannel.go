@@ -121,13 +121,13 @@ func (d Deps) deleteSlackChannel(ctx context.Context, in *web.IfMatch) (*struct{
 	var s notice.SlackSettings
 	err := deleteChannel(ctx, in, notice.Slack, &s)
 	if err == nil && s.App != nil {
-		d.revoke(ctx, *s.App)
+		d.revoke(ctx, web.Tenant(ctx).ID(), *s.App)
 	}
 	return nil, err
 }
 
-func (d Deps) revoke(ctx context.Context, app notice.SlackApp) {
-	companyID := web.Tenant(ctx).ID()
+// revoke has Slack revoke the token of an app that is no longer used.
+func (d Deps) revoke(ctx context.Context, companyID string, app notice.SlackApp) {
 	token, err := d.Vault.Open(ctx, companyID, vault.LabelFor(notice.SlackTokenLabel, app.Team), app.Token)
 	if err == nil {
 		err = d.Slack.Revoke(ctx, string(token))

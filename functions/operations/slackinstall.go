@@ -160,7 +160,8 @@ func (d Deps) installer(ctx context.Context, c store.Company, trip notice.SlackI
 	return u, nil
 }
 
-// keepInstallation stores the app. The incoming webhook goes on until a channel is chosen for the app.
+// keepInstallation stores the app. The incoming webhook goes on until a channel is chosen for the app. The token for another workspace
+// is revoked; another one for the same workspace is the same token.
 func (d Deps) keepInstallation(ctx context.Context, c store.Company, u user.User, got slack.Installed) error {
 	sealed, err := d.Vault.Seal(ctx, c.ID(), vault.LabelFor(notice.SlackTokenLabel, got.Team), []byte(got.Token))
 	if err != nil {
@@ -172,7 +173,9 @@ func (d Deps) keepInstallation(ctx context.Context, c store.Company, u user.User
 		return store.Fault(err, "")
 	}
 	now := d.Now().UTC().Truncate(time.Millisecond)
-	if s.App != nil && s.App.Team != got.Team {
+	former := s.App
+	moves := former != nil && former.Team != got.Team
+	if moves {
 		s.Channel = ""
 	}
 	if s.Kinds == nil {
@@ -181,5 +184,9 @@ func (d Deps) keepInstallation(ctx context.Context, c store.Company, u user.User
 	s.App = &notice.SlackApp{ID: got.AppID, Team: got.Team, TeamName: notice.Plain(got.TeamName), Token: sealed, InstalledAt: now, InstalledBy: u.ID}
 	s.UpdatedAt, s.UpdatedBy, s.FailedAt, s.Failure = now, u.ID, time.Time{}, ""
 	st := web.Recorded(ctx, d.Store)
-	return store.Fault(store.For(st, c.ID()).Commit(ctx, notice.SaveChannel(c, notice.Slack, version, s)), "")
+	err = store.For(st, c.ID()).Commit(ctx, notice.SaveChannel(c, notice.Slack, version, s))
+	if err == nil && moves {
+		d.revoke(ctx, c.ID(), *former)
+	}
+	return store.Fault(err, "")
 }

@@ -23,7 +23,7 @@ func (d Deps) registerSlackLink(api huma.API) {
 	}
 	web.Register(api, own(noticeOperation(http.MethodPost, "/notices/slack", "link-slack-user", "Link your user of Slack",
 		"Takes the code that Slack showed to that user alone. Without confirm it tells whom the code links, and changes nothing; with confirm it links that user of Slack to the caller, once. "+
-			"From then on the presses of that user count as the caller's.", http.StatusOK, "")), d.linkSlack)
+			"From then on the presses of that user count as the caller's, until the caller signs out everywhere, or gets a new password or other rights.", http.StatusOK, "")), d.linkSlack)
 	web.Register(api, own(noticeOperation(http.MethodDelete, "/notices/slack", "unlink-slack-user", "Unlink your users of Slack",
 		"Their presses no longer count as the caller's.", http.StatusNoContent, "")), unlinkSlack)
 }
@@ -66,7 +66,8 @@ func (d Deps) linkSlack(ctx context.Context, in *struct{ Body SlackLinkRequest }
 	if err != nil {
 		return nil, err
 	}
-	link := notice.SlackLink{SlackUser: code.SlackUser, UserID: web.CallerOf(ctx).UserID, At: now.UTC().Truncate(time.Millisecond), Strong: strong}
+	caller := web.CallerOf(ctx)
+	link := notice.SlackLink{SlackUser: code.SlackUser, UserID: caller.UserID, At: now.UTC().Truncate(time.Millisecond), Generation: caller.Generation, Strong: strong}
 	err = c.Commit(ctx, append(notice.SlackLinked(link, code.Workspace, now).Create(c), use, link.Save(c, version))...)
 	if errors.Is(err, store.ErrConflict) {
 		return nil, unknown

@@ -134,6 +134,13 @@ func (d Deps) pressed(ctx context.Context, c store.Company, approvalID, action s
 	if u.State != user.Active {
 		return d.askToLink(ctx, c, who, workspace, "this service does not know you here")
 	}
+	login, err := company.LoginOf(ctx, d.Store, c.ID(), u)
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return "", err
+	}
+	if login.Generation != link.Generation {
+		return d.askToLink(ctx, c, who, workspace, "since you linked yourself, you have signed out everywhere, or have a new password or other rights")
+	}
 	weak, err := tooWeak(ctx, c, link)
 	if err != nil {
 		return "", err
@@ -141,12 +148,8 @@ func (d Deps) pressed(ctx context.Context, c store.Company, approvalID, action s
 	if weak {
 		return d.askToLink(ctx, c, who, workspace, "the company requires a second factor, and you linked yourself without one; log in with it now")
 	}
-	generation, err := user.Generation(ctx, c, u.ID)
-	if err != nil {
-		return "", err
-	}
 	answer, err := web.CallAs(ctx, token.Claims{
-		Subject: u.ID, Company: c.ID(), Role: string(u.Role), Scopes: u.Role.Scopes(), Provider: u.Provider, Generation: generation,
+		Subject: u.ID, Company: c.ID(), Role: string(u.Role), Scopes: u.Role.Scopes(), Provider: u.Provider, Generation: link.Generation,
 	}, http.MethodPost, "/operations/approvals/"+approvalID+"/"+action, nil, nil)
 	if err != nil {
 		return "", err

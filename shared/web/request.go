@@ -52,6 +52,8 @@ type Caller struct {
 	Methods  []string  // how the person did (RFC 8176)
 	Expires  time.Time // of the token
 
+	Generation int64 // of the token
+
 	Client    string // the client that got the token; "": a user did
 	Executive string // the executive that acts, by itself or for the user; "": none
 }

@@ -35,11 +35,18 @@ type Box struct {
 	NextAt  time.Time       `json:"nextAt,omitzero"`   // of a Slack channel: no message sooner
 }
 
-// Told says when and how badly a person was told a matter.
+// Told says when and how badly a person was told a matter. Of a matter that turns, it says how it stands.
 type Told struct {
-	At    time.Time `json:"at"`
+	At    time.Time `json:"at"` // of a matter that turns: when the last turn was heard of
 	Level int       `json:"level,omitempty"`
+	Turn  string    `json:"turn,omitempty"` // the name of the last turn
+	Of    time.Time `json:"of,omitzero"`    // when it happened
+	Said  string    `json:"said,omitempty"` // the turn that the person was told last
+	Since time.Time `json:"since,omitzero"` // when that was
 }
+
+// calm is the least time between a notice of a matter that turns and the next notice that it has begun again.
+const calm = time.Hour
 
 // BoxKey returns the sort key of the box of a person, or of one of the company's channels.
 func BoxKey(userID string) string { return BoxPrefix + userID }
@@ -49,21 +56,59 @@ func (b Box) Save(c store.Company, userID string, version int64) store.Op {
 	return c.Save(BoxKey(userID), BoxEntity, version, b).Quietly()
 }
 
-// Tell reports whether a matter is new to the person, or worse than within the last day, and remembers it then.
-func (b *Box) Tell(m Matter, now time.Time) bool {
+// Tell reports whether a matter is new to the person, or worse than within the last day, and remembers it then. It is told at due at the
+// earliest.
+func (b *Box) Tell(m Matter, now time.Time) (due time.Time, ok bool) {
 	for about, t := range b.Told {
 		if now.Sub(t.At) >= again {
 			delete(b.Told, about)
 		}
 	}
-	if told, ok := b.Told[m.About]; ok && told.Level >= m.Level {
-		return false
+	was, known := b.Told[m.key()]
+	if m.Turn != "" {
+		return b.turn(m, was, now)
 	}
-	if b.Told == nil || len(b.Told) >= maxTold {
+	if known && was.Level >= m.Level {
+		return now, false
+	}
+	b.remember(m.key(), Told{At: now.UTC(), Level: m.Level})
+	return now, true
+}
+
+// turn is Tell for a matter that turns: it is told whenever it stands otherwise than the person was told last. Its end is told at once. That
+// it has begun again is told an hour after the last notice, if it still stands so then: see Turned.
+func (b *Box) turn(m Matter, was Told, now time.Time) (due time.Time, ok bool) {
+	if was.Turn == m.Name || !m.At.After(was.Of) {
+		return now, false
+	}
+	is := was
+	is.At, is.Turn, is.Of = now.UTC(), m.Name, m.At.UTC()
+	b.remember(m.key(), is)
+	if m.Turn == Begins && !was.Since.IsZero() {
+		return latest(now, was.Since.Add(calm)), true
+	}
+	return now, was.Said != m.Name
+}
+
+func (b *Box) remember(key string, t Told) {
+	if _, known := b.Told[key]; b.Told == nil || !known && len(b.Told) >= maxTold {
 		b.Told = map[string]Told{}
 	}
-	b.Told[m.About] = Told{At: now.UTC(), Level: m.Level}
-	return true
+	b.Told[key] = t
+}
+
+// Turned reports whether a notice that was not tried yet is of no use, because its matter has turned since.
+func (b Box) Turned(n Stored) bool {
+	is, known := b.Told[n.About]
+	return n.Turns && known && n.Attempts == 0 && (is.Turn != n.Name || is.Said == n.Name || is.Of.Truncate(time.Millisecond).After(n.CreatedAt))
+}
+
+// Say remembers that the person is told a turn now.
+func (b *Box) Say(n Stored, now time.Time) {
+	if is, known := b.Told[n.About]; n.Turns && known {
+		is.Said, is.Since = n.Name, now.UTC()
+		b.Told[n.About] = is
+	}
 }
 
 // Free returns when the person may get the next mail: now, or when the oldest of the last hour is an hour old.

@@ -95,10 +95,10 @@ func turned(was, is integration.Integration, at time.Time) (m Matter, ok bool) {
 			why = "The endpoint answered 410 Gone, so it was disabled. Its events are held until it is enabled."
 		}
 		m = alert(is.Provider, "endpoint-disabled", at, is.Provider+" was disabled", why)
-		m.Level = 1
+		m.Turn = Begins
 	case stopped(was) != "" && is.Enabled:
 		m = alert(is.Provider, "endpoint-recovered", at, is.Provider+" is enabled again", "The integration was enabled again. Events that were held can be recovered.")
-		m.Level = 2
+		m.Turn = Ends
 	case returned && is.SandboxedCause == integration.SandboxedByExpiry:
 		m = alert(is.Provider, "certification-ended", at, is.Provider+": the certification has expired", "The integration is back in the sandbox, where its requests take no effect. Certify it again.")
 	case returned && is.SandboxedCause == integration.SandboxedByFailing:

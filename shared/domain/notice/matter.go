@@ -13,7 +13,8 @@ type Matter struct {
 	Kind    Kind        `json:"kind"`
 	Name    string      `json:"name"`
 	About   string      `json:"about"`
-	Level   int         `json:"level,omitempty"` // a higher one is told again on the same day
+	Level   int         `json:"level,omitempty"` // a higher one of the same name is told again on the same day
+	Turn    Turn        `json:"turn,omitempty"`  // "": the matter does not turn
 	Subject string      `json:"subject"`
 	Why     string      `json:"why"`
 	To      []user.Role `json:"to"`
@@ -23,6 +24,23 @@ type Matter struct {
 	At      time.Time   `json:"at"`
 	Until   time.Time   `json:"until,omitzero"` // it is of no use later
 	Content Content     `json:"content"`
+}
+
+// Turn says that a matter has begun or ended. People are told each time that it stands otherwise than they were told.
+type Turn string
+
+// The turns.
+const (
+	Begins Turn = "begins"
+	Ends   Turn = "ends"
+)
+
+// key names the matter in a box.
+func (m Matter) key() string {
+	if m.Turn != "" {
+		return m.About
+	}
+	return m.About + " " + m.Name
 }
 
 // Concerns reports whether a user is told.
@@ -49,7 +67,7 @@ func (m Matter) Post(company string, due time.Time) Stored {
 
 func (m Matter) stored(c Channel, due time.Time, parts ...string) Stored {
 	at := m.At.UTC()
-	return Stored{Until: m.Until, Always: m.Always, Content: m.Content, Notice: Notice{
+	return Stored{Until: m.Until, Always: m.Always, Turns: m.Turn != "", Content: m.Content, Notice: Notice{
 		ID: id.At(at, parts...), Kind: m.Kind, Name: m.Name, Channel: c, About: m.About, Subject: m.Subject,
 		State: Waiting, CreatedAt: at.Truncate(time.Millisecond), DueAt: due.UTC(),
 	}}

@@ -97,6 +97,7 @@ type Stored struct {
 	Joined    []string  `json:"joined,omitempty"`   // the ids of the notices that go in the same mail
 	JoinedTo  string    `json:"joinedTo,omitempty"` // the id of the notice whose mail it goes with
 	Always    bool      `json:"always,omitempty"`   // see Matter
+	Turns     bool      `json:"turns,omitempty"`    // its matter turns
 }
 
 // ClaimTime is how long a worker has to send a notice. It is longer than any driver takes.

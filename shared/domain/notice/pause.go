@@ -8,8 +8,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Turned returns the message about a change of a delivery whose attempt has begun a pause of its endpoint, or ended one. People hear of a
-// pause and of its end once a day.
+// Turned returns the message about a change of a delivery whose attempt has begun a pause of its endpoint, or ended one.
 func Turned(c store.Change, turned delivery.Turn) ([]queue.Message, error) {
 	endpoint, err := endpointOf(c)
 	if err != nil {
@@ -32,9 +31,10 @@ func endpointOf(c store.Change) (string, error) {
 func Paused(provider string, turned delivery.Turn, at time.Time) Matter {
 	m := alert(provider, "endpoint-paused", at, provider+" does not take deliveries",
 		"Five attempts in a row failed, so attempts are paused. They are made again by themselves; nothing is lost. After five days of failures the endpoint is disabled.")
+	m.Turn = Begins
 	if !turned.Paused {
 		m = alert(provider, "endpoint-resumed", at, provider+" takes deliveries again", "An attempt has succeeded, so deliveries go on. Those that waited are sent now.")
-		m.Level = 1
+		m.Turn = Ends
 	}
 	m.About = "pause:" + provider // a pause tells nothing of the endpoint being disabled
 	m.Content.Facts = append(m.Content.Facts, Fact{Name: "Paused since", At: turned.Since})

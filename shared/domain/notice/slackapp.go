@@ -46,9 +46,10 @@ type SlackUser struct {
 type SlackLink struct {
 	SlackUser
 
-	UserID string    `json:"userId"`
-	At     time.Time `json:"at"`
-	Strong bool      `json:"strong,omitempty"` // the session that made it had proved a second factor, or the company's identity provider had proved the person
+	UserID     string    `json:"userId"`
+	At         time.Time `json:"at"`
+	Generation int64     `json:"generation,omitempty"` // of the session that made it; the link ends when that ends
+	Strong     bool      `json:"strong,omitempty"`     // the session that made it had proved a second factor, or the company's identity provider had proved the person
 }
 
 // The entities of links, of the codes that make one, of the presses of buttons, and of the copies of approvals; and the prefixes of

@@ -23,6 +23,9 @@ const (
 	Token   = "xoxb-fake-token-of-the-app"
 	Code    = "code-of-an-installation"
 
+	OtherTeam = "T0002"
+	OtherCode = "code-of-an-installation-in-another-workspace"
+
 	responses = "/actions/T0001/1/secret"
 )
 
@@ -106,18 +109,22 @@ func reply(w http.ResponseWriter, body map[string]any) {
 
 func (s *Slack) exchange(w http.ResponseWriter, r *http.Request) {
 	app := App()
+	team, token := Team, Token
+	if r.FormValue("code") == OtherCode {
+		team, token = OtherTeam, Token+"-elsewhere"
+	}
 	switch {
 	case r.ParseForm() != nil, r.PostForm.Get("client_id") != app.ClientID, r.PostForm.Get("client_secret") != app.ClientSecret:
 		reply(w, map[string]any{"ok": false, "error": "bad_client_secret"})
-	case r.PostForm.Get("code") != Code, !strings.HasSuffix(r.PostForm.Get("redirect_uri"), "/auth/slack/callback"):
+	case r.PostForm.Get("code") != Code && team == Team, !strings.HasSuffix(r.PostForm.Get("redirect_uri"), "/auth/slack/callback"):
 		reply(w, map[string]any{"ok": false, "error": "invalid_code"})
 	default:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.revoked = false // a new installation has a token that works
+		s.revoked = s.revoked && team != Team // a new installation has a token that works
 		reply(w, map[string]any{
-			"ok": true, "app_id": AppID, "access_token": Token, "token_type": "bot", "scope": "chat:write", "bot_user_id": "U0BOT",
-			"team": map[string]any{"id": Team, "name": "Acme"}, "is_enterprise_install": false,
+			"ok": true, "app_id": AppID, "access_token": token, "token_type": "bot", "scope": "chat:write", "bot_user_id": "U0BOT",
+			"team": map[string]any{"id": team, "name": "Acme"}, "is_enterprise_install": false,
 		})
 	}
 }
