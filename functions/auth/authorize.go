@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/client"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
@@ -31,7 +31,7 @@ type AuthorizationRequest struct {
 	Resource     string `query:"resource" json:"resource,omitempty" maxLength:"500" doc:"What the tokens are for (RFC 8707): the address of a company's MCP endpoint, or of the service. Absent: the API" example:"https://api.example.com/companies/0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11/mcp"`
 }
 
-var challengePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+const challengePattern text.Pattern = `^[A-Za-z0-9_-]{43}$`
 
 // refusal is an error that the third party is told by leading the browser back to it (RFC 6749 §4.1.2.1).
 type refusal struct{ code, detail string }
@@ -63,7 +63,7 @@ func (d Deps) want(ctx context.Context, r AuthorizationRequest) (wanted, error) 
 	switch {
 	case r.ResponseType != "code":
 		return w, refusal{"unsupported_response_type", "response_type must be code"}
-	case r.Method != "S256" || !challengePattern.MatchString(r.Challenge):
+	case r.Method != "S256" || !challengePattern.Matches(r.Challenge):
 		return w, refusal{"invalid_request", "PKCE is needed: code_challenge_method S256 and its code_challenge"}
 	}
 	of, ok := d.companyOf(r.Resource)

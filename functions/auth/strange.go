@@ -2,9 +2,9 @@ package auth
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
@@ -24,7 +24,7 @@ func (d Deps) come(ctx context.Context, a *company.Account, login user.Login) (t
 }
 
 // product finds the name of a program that is no known browser.
-var product = regexp.MustCompile(`^[A-Za-z][A-Za-z-]{0,30}`)
+const product text.Pattern = `^[A-Za-z][A-Za-z-]{0,30}`
 
 // browserOf names the browser and the system of a User-Agent, without versions, which change often. What a client writes is in none of
 // the names but that of a program, which has letters only.
@@ -43,7 +43,7 @@ func browserOf(agent string) string {
 			return b[1] + system
 		}
 	}
-	if name := product.FindString(agent); name != "" {
+	if name := product.Regexp().FindString(agent); name != "" {
 		return "the program " + name + system
 	}
 	return "an unnamed program"

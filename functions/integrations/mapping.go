@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/mapping"
@@ -35,12 +35,12 @@ func (d *MappingDocument) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, (*plain)(d)); err != nil {
 		return err
 	}
-	d.nulls = slices.DeleteFunc(nulls(raw, ""), func(p fault.FieldError) bool { return given.MatchString(p.Pointer) })
+	d.nulls = slices.DeleteFunc(nulls(raw, ""), func(p fault.FieldError) bool { return given.Matches(p.Pointer) })
 	return nil
 }
 
 // given matches what the tests of a mapping give and expect, where null is a value.
-var given = regexp.MustCompile(`^/tests/[0-9]+/(payload|actions/[0-9]+/fields/)`)
+const given text.Pattern = `^/tests/[0-9]+/(payload|actions/[0-9]+/fields/)`
 
 // MappingRule says which arrivals match and which action they ask for.
 type MappingRule struct {

@@ -3,10 +3,10 @@ package sso
 import (
 	"context"
 	"errors"
-	"regexp"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/sso"
 	"orgops/shared/domain/user"
@@ -22,7 +22,7 @@ type callbackInput struct {
 	Error  string `query:"error" doc:"Why the provider ended the sign-in (RFC 6749 §4.1.2.1)"`
 }
 
-var errorPattern = regexp.MustCompile(`^[a-z_]{1,64}$`)
+const errorPattern text.Pattern = `^[a-z_]{1,64}$`
 
 // finishOIDC takes the provider's answer. It takes the sign-in first, so that each answer counts once, even if the sign-in then fails.
 func (d Deps) finishOIDC(ctx context.Context, in *callbackInput) (*redirectOutput, error) {
@@ -48,7 +48,7 @@ func (d Deps) concludeOIDC(ctx context.Context, companyID string, s signIn, in *
 		return nil, d.refused(ctx, companyID, errors.New("the answer came from another issuer"))
 	}
 	if in.Error != "" || in.Code == "" {
-		if !errorPattern.MatchString(in.Error) {
+		if !errorPattern.Matches(in.Error) {
 			in.Error = "it sent no code"
 		}
 		return nil, d.refused(ctx, companyID, errors.New("it ended the sign-in: "+in.Error))

@@ -5,12 +5,13 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
-	"regexp"
 	"time"
+
+	"orgops/shared/base/text"
 )
 
 // browserValue matches the values that BrowserCookie makes.
-var browserValue = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+const browserValue text.Pattern = `^[A-Z2-7]{26}$`
 
 // BrowserCookie returns a cookie that tells the browser of this request, to bind what leads to another service and comes back. A browser
 // that has the cookie keeps its value, so that two tabs do not disturb each other. The name begins with __Host-, so no page of another
@@ -20,7 +21,7 @@ func BrowserCookie(ctx context.Context, name string, lifetime time.Duration, sit
 	cookie := http.Cookie{
 		Name: name, Value: SentCookie(ctx, name), Path: "/", MaxAge: int(lifetime / time.Second), Secure: true, HttpOnly: true, SameSite: site,
 	}
-	if !browserValue.MatchString(cookie.Value) {
+	if !browserValue.Matches(cookie.Value) {
 		cookie.Value = rand.Text()
 	}
 	return cookie

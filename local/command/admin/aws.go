@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"orgops/shared/base/awsclient"
+	"orgops/shared/base/text"
 	"orgops/shared/identity/token/tokensecret"
 	"orgops/shared/storage/queue/sqsqueue"
 	"orgops/shared/storage/store/dynamostore"
@@ -22,7 +22,7 @@ import (
 // createTimeout bounds the whole command: a real table takes about 10 s.
 const createTimeout = 2 * time.Minute
 
-var prefixes = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+const prefixes text.Pattern = `^[a-z0-9][a-z0-9-]{0,39}$`
 
 // createAWS creates the resources that ORGOPS_BACKEND=aws needs, and prints the settings that name them. The resources are
 // like those of the deployment's template, but lack its protection of real data: backups, a customer's key and deletion
@@ -33,7 +33,7 @@ func createAWS(ctx context.Context, e Env, flags *flag.FlagSet, args []string) e
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if !prefixes.MatchString(*prefix) {
+	if !prefixes.Matches(*prefix) {
 		return errors.New("--prefix: use up to 40 lower-case letters, digits and hyphens, starting with a letter or digit")
 	}
 	access, err := awsclient.Read(e.Getenv)

@@ -15,8 +15,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 
+	"orgops/shared/base/text"
 	"orgops/shared/base/version"
 )
 
@@ -50,19 +50,19 @@ type release struct {
 	version, commit, out string
 }
 
-var (
-	versions = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
-	commits  = regexp.MustCompile(`^[0-9a-f]{40}$`)
+const (
+	versions text.Pattern = `^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`
+	commits  text.Pattern = `^[0-9a-f]{40}$`
 )
 
 func (r release) check() error {
-	if !versions.MatchString(r.version) {
+	if !versions.Matches(r.version) {
 		return errors.New("--version: give a version of Semantic Versioning, such as 1.2.0")
 	}
 	if is := version.Get().Release; r.version != is {
 		return fmt.Errorf("--version: the source is release %s; change shared/base/version and CHANGELOG.md first", is)
 	}
-	if !commits.MatchString(r.commit) {
+	if !commits.Matches(r.commit) {
 		return errors.New("--commit: give the 40 digits of a commit without uncommitted changes")
 	}
 	if _, err := os.Stat(r.out); err == nil {

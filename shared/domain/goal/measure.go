@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 )
 
 // Direction says which way a number must go.
@@ -32,12 +31,12 @@ type Measure struct {
 	ObservedAt time.Time `json:"observedAt,omitzero" readOnly:"true" doc:"when the current value was told"`
 }
 
-// decimal matches the numbers of a measure. It is compiled when it is needed first, because most functions know goals and start faster so.
-var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,18}(\.[0-9]{1,9})?$`) }) //nolint:gochecknoglobals // a constant that takes time to make
+// decimal matches the numbers of a measure.
+const decimal text.Pattern = `^-?[0-9]{1,18}(\.[0-9]{1,9})?$`
 
 // number reads a decimal text.
 func number(text string) (*big.Rat, bool) {
-	if !decimal().MatchString(text) {
+	if !decimal.Matches(text) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(text)

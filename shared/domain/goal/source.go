@@ -1,11 +1,10 @@
 package goal
 
 import (
-	"regexp"
-	"sync"
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 )
 
 // MaxSourced limits the goals that one integration measures, because their numbers are written with the end of its sync.
@@ -39,14 +38,14 @@ type Source struct {
 }
 
 // pointer matches a JSON Pointer (RFC 6901).
-var pointer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(/([^~/]|~[01])*)*$`) }) //nolint:gochecknoglobals // a constant that takes time to make
+const pointer text.Pattern = `^(/([^~/]|~[01])*)*$`
 
 // check lists the problems of a source. Their JSON pointers start with at.
 func (s Source) check(at string) (problems []fault.FieldError) {
 	refuse := func(field, detail string) {
 		problems = append(problems, fault.FieldError{Pointer: at + "/" + field, Detail: detail})
 	}
-	if !pointer().MatchString(s.Pointer) || len(s.Pointer) > 256 {
+	if !pointer.Matches(s.Pointer) || len(s.Pointer) > 256 {
 		refuse("pointer", "must be a JSON Pointer (RFC 6901) into a record, such as /amount_paid; / in a name is ~1, and ~ is ~0")
 	}
 	switch s.Aggregate {

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
-	"sync"
+
+	"orgops/shared/base/text"
 )
 
 // Tally adds up the numbers of the records that a sync reads, for one goal. It is stored with the run, so that another worker goes on.
@@ -23,11 +23,7 @@ type Tally struct {
 }
 
 // told matches a number in a record. Its length and its exponent are limited, because exact arithmetic takes as much memory as it has digits.
-//
-//nolint:gochecknoglobals // a constant that takes time to make
-var told = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$`)
-})
+const told text.Pattern = `^[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$`
 
 // Add adds the value of a record: JSON, or nil if the record has none. A text that is a number counts as one.
 func (t *Tally) Add(value json.RawMessage) {
@@ -47,7 +43,7 @@ func (t *Tally) Add(value json.RawMessage) {
 	if text = strings.TrimSpace(text); text == "" {
 		return
 	}
-	n, ok := new(big.Rat), told().MatchString(text)
+	n, ok := new(big.Rat), told.Matches(text)
 	if ok {
 		n, ok = n.SetString(text)
 	}
@@ -107,7 +103,7 @@ func (t Tally) Result() (value, problem string) {
 	if value == "-0" {
 		value = "0"
 	}
-	if !decimal().MatchString(value) {
+	if !decimal.Matches(value) {
 		return "", "the number has more than 18 digits before the point"
 	}
 	return value, ""

@@ -1,15 +1,16 @@
 package connector
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"orgops/shared/base/text"
 )
 
 // timed splits a time into its date, its clock, its zone, and the year that some forms put last.
-var timed = regexp.MustCompile(`(?i)^(.*?)[ t](\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?) ?([+-]\d{2}:?\d{2}|[+-]\d{2}|[a-z]{1,5})?( \d{4})?$`)
+const timed text.Pattern = `(?i)^(.*?)[ t](\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?) ?([+-]\d{2}:?\d{2}|[+-]\d{2}|[a-z]{1,5})?( \d{4})?$`
 
 // maxMoment limits a time's text, in bytes.
 const maxMoment = 64
@@ -26,7 +27,7 @@ func Moment(s string) *time.Time {
 		return within(t)
 	}
 	s = usual(s)
-	parts := timed.FindStringSubmatch(s)
+	parts := timed.Regexp().FindStringSubmatch(s)
 	if parts == nil {
 		return within(day(s))
 	}

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/integration"
 )
 
 // authority matches the scheme and the host at the beginning of an address.
-var authority = regexp.MustCompile(`^(https?://[^/]*)`)
+const authority text.Pattern = `^(https?://[^/]*)`
 
 // checking gathers the problems of a manifest that its schema cannot state.
 type checking struct {
@@ -60,12 +60,12 @@ func (c *checking) addresses() {
 		v, place := c.Configuration[name], "{"+name+"}"
 		whole := n == 0 && strings.HasPrefix(c.Base, place)
 		c.refuse(v.Form == formURL && !whole, "a variable of the form url stands at the beginning of the base", "base")
-		c.refuse(strings.Contains(authority.FindString(c.Base), place) && v.Form != formHost && len(v.Enum) == 0,
+		c.refuse(strings.Contains(authority.Regexp().FindString(c.Base), place) && v.Form != formHost && len(v.Enum) == 0,
 			"a variable in the host has the form host, or an enum", "base")
 	}
 	first := namesIn(c.Base)
 	begins := len(first) > 0 && strings.HasPrefix(c.Base, "{"+first[0]+"}") && c.Configuration[first[0]].Form == formURL
-	c.refuse(!begins && authority.FindString(c.Base) == "", "must begin with https:// and a host, or with a variable of the form url", "base")
+	c.refuse(!begins && authority.Regexp().FindString(c.Base) == "", "must begin with https:// and a host, or with a variable of the form url", "base")
 	c.refuse(strings.ContainsAny(c.Base, "?#"), "has no query and no fragment; put parameters into the request", "base")
 }
 

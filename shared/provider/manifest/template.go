@@ -2,16 +2,17 @@ package manifest
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"orgops/shared/base/text"
 )
 
 // variable matches the place of a variable in a text.
-var variable = regexp.MustCompile(`\{([A-Za-z][A-Za-z0-9]*)\}`)
+const variable text.Pattern = `\{([A-Za-z][A-Za-z0-9]*)\}`
 
 // namesIn lists the variables of a text.
 func namesIn(text string) (names []string) {
-	for _, found := range variable.FindAllStringSubmatch(text, -1) {
+	for _, found := range variable.Regexp().FindAllStringSubmatch(text, -1) {
 		names = append(names, found[1])
 	}
 	return names
@@ -20,7 +21,7 @@ func namesIn(text string) (names []string) {
 // fill puts the values of variables into a text. ok is false if one of them is absent.
 func fill(text string, values map[string]string, escape func(string) string) (filled string, ok bool) {
 	ok = true
-	return variable.ReplaceAllStringFunc(text, func(place string) string {
+	return variable.Regexp().ReplaceAllStringFunc(text, func(place string) string {
 		value, given := values[place[1:len(place)-1]]
 		if !given || value == "" {
 			ok = false
@@ -49,7 +50,7 @@ func (m *Manifest) address(s *stream, values map[string]string) string {
 
 // base returns the address that every request begins with. A value of the form url or host stands as it is.
 func (m *Manifest) base(values map[string]string) string {
-	base := variable.ReplaceAllStringFunc(m.Base, func(place string) string {
+	base := variable.Regexp().ReplaceAllStringFunc(m.Base, func(place string) string {
 		name := place[1 : len(place)-1]
 		switch m.Configuration[name].Form {
 		case formURL:

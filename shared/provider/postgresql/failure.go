@@ -3,10 +3,10 @@ package postgresql
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
 )
@@ -39,7 +39,7 @@ func meanings() []meaning {
 }
 
 // state matches what SQLSTATE can be.
-var state = regexp.MustCompile(`^[0-9A-Z]{5}$`)
+const state text.Pattern = `^[0-9A-Z]{5}$`
 
 // explain returns the error that the service shows and acts on. name is the stream's, or "" before its query runs.
 func explain(ctx context.Context, name string, err error) error {
@@ -66,7 +66,7 @@ func explain(ctx context.Context, name string, err error) error {
 
 // explained returns the error for a SQLSTATE.
 func explained(name, code string) error {
-	if !state.MatchString(code) {
+	if !state.Matches(code) {
 		code = "unknown"
 	}
 	where := "the database cannot be read"

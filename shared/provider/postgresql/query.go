@@ -3,20 +3,22 @@ package postgresql
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/goal"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/manifest"
 )
 
 // quoted matches what a semicolon may stand in: texts, names and comments.
-var quoted = regexp.MustCompile(`(?s)'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/`)
+const quoted text.Pattern = `(?s)'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/`
 
 // several reports whether a query has more than one statement. The server refuses several too; this says so when the query is configured.
-func several(query string) bool { return strings.Contains(quoted.ReplaceAllString(query, ""), ";") }
+func several(query string) bool {
+	return strings.Contains(quoted.Regexp().ReplaceAllString(query, ""), ";")
+}
 
 // columns lists the columns that a row is read from, in order. A stream without one of them reads null.
 func (s Stream) columns() []string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"mime"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +18,11 @@ import (
 	"golang.org/x/text/transform"
 
 	"orgops/shared/base/fault"
+	basetext "orgops/shared/base/text"
 )
 
 // declaration finds the character set in an XML declaration.
-var declaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'>]{1,40})["']`)
+const declaration basetext.Pattern = `^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'>]{1,40})["']`
 
 // maxDeclaration limits how many bytes of a document are searched for its declaration.
 const maxDeclaration = 1024
@@ -72,7 +72,7 @@ func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
 			return readable(charset), nil
 		}
 	}
-	found := declaration.FindSubmatch(document[:min(maxDeclaration, len(document))])
+	found := declaration.Regexp().FindSubmatch(document[:min(maxDeclaration, len(document))])
 	if found == nil {
 		return assumed(document), nil
 	}

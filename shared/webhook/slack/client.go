@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"orgops/shared/base/text"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -98,11 +98,11 @@ func (c Client) Post(ctx context.Context, webhook string, m Message) error {
 }
 
 // codePattern is the form of the codes of Slack's errors, such as no_service.
-var codePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+const codePattern text.Pattern = `^[a-z0-9_]{1,64}$`
 
 // codeOf returns a code that Slack sent. Any other text is not shown: it may hold what was sent.
 func codeOf(text string) string {
-	if text = strings.TrimSpace(text); codePattern.MatchString(text) {
+	if text = strings.TrimSpace(text); codePattern.Matches(text) {
 		return text
 	}
 	return "no reason given"
