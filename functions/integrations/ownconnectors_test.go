@@ -189,6 +189,8 @@ func TestOwnConnector_Unreadable(t *testing.T) {
 		s.do("GET", rest, nil).Want(200)
 	}
 	s.do("GET", "/ticket", nil).WantProblem(404, "not-found")
+	s.do("POST", "/tickets", map[string]any{"team": "a"}).WantProblem(409, "conflict")
+	s.do("PUT", "/tickets/credentials", map[string]any{"credentials": map[string]string{"token": "s3cr3t"}}).WantProblem(409, "conflict")
 	s.do("DELETE", "/tickets-support", nil).Want(204)
 
 	s.put("tickets", ticketManifest(base))

@@ -327,7 +327,8 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 // again, or has other permissions, the error ends the run: it would miss items of the new source and remove others.
 func (s *slice) keepTo(ctx context.Context, i integration.Integration) (err error) {
 	s.conn, err = s.Connectors.Of(ctx, s.company, i)
-	if fault.KindOf(err) == fault.NotFound {
+	switch fault.KindOf(err) {
+	case fault.NotFound, fault.Conflict: // deleted, or a manifest that this release cannot use
 		return final(err)
 	}
 	if err != nil {

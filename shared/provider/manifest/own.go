@@ -3,7 +3,6 @@ package manifest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -75,7 +74,6 @@ func (o *Own) List(ctx context.Context, c store.Company) ([]connector.Described,
 	for _, stored := range all {
 		made, err := o.compiled(stored)
 		if err != nil {
-			slog.Default().ErrorContext(ctx, "a stored manifest cannot be used", "company", c.ID(), "kind", stored.Kind, "error", err)
 			continue
 		}
 		list = append(list, made)
@@ -89,11 +87,17 @@ func (o *Own) held(digest string) *Connector {
 	return o.kept[digest]
 }
 
+// unusable says that a stored manifest cannot be used. The cause is in the log: it is no problem of the request.
+func unusable(stored integration.StoredManifest, cause error) error {
+	slog.Default().Error("a stored manifest cannot be used", "kind", stored.Kind, "digest", stored.Digest, "error", cause)
+	return fault.Newf(fault.Conflict, "the stored manifest of the connector %s cannot be used; store it again", stored.Kind)
+}
+
 // compiled returns the connector of a stored manifest. The manifest was checked when it was stored.
 func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
 	raw, err := connector.Verified("manifest", stored.Manifest, stored.Digest)
 	if err != nil {
-		return nil, fmt.Errorf("stored manifest of %s: %w", stored.Kind, err)
+		return nil, unusable(stored, err)
 	}
 	if kept := o.held(stored.Digest); kept != nil {
 		return kept, nil
@@ -103,7 +107,7 @@ func (o *Own) compiled(stored integration.StoredManifest) (*Connector, error) {
 		err = errors.New("it names another kind")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stored manifest of %s: %v", stored.Kind, err) //nolint:errorlint // not the caller's fault
+		return nil, unusable(stored, err)
 	}
 	made := New(stored.Kind, func() *Manifest { return m }, o.client, o.now)
 	made.own = &integration.ManifestRef{Digest: stored.Digest}

@@ -33,8 +33,8 @@ func TestOwn_Digest(t *testing.T) {
 	a, b := put("a", wrong), put("b", right)
 	i := integration.Integration{Kind: described.Kind, Manifest: &integration.ManifestRef{Digest: connector.Digest(right)}}
 	for range 2 { // the second time from what is kept
-		if _, err := own.Find(t.Context(), a, described.Kind); !strings.Contains(errtest.Message(err), "another manifest") {
-			t.Errorf("the wrong manifest: err = %v, want one about another manifest", err)
+		if _, err := own.Find(t.Context(), a, described.Kind); !strings.Contains(errtest.Message(err), "cannot be used") {
+			t.Errorf("the wrong manifest: err = %v, want one that says so", err)
 		}
 		list, err := own.List(t.Context(), a)
 		errtest.Must(t, err)
