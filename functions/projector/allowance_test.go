@@ -33,6 +33,10 @@ func (f *folds) Get(_ context.Context, p store.Partition, key string) (store.Ite
 	return item, nil
 }
 
+func (f *folds) GetMany(context.Context, store.Partition, []string) ([]store.Item, error) {
+	return nil, nil
+}
+
 func (f *folds) Query(context.Context, store.Partition, store.Query) (store.Page, error) {
 	return store.Page{}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"orgops/local/suite/simulate/simqueue"
@@ -27,6 +28,17 @@ func (s storeOf) Get(ctx context.Context, p store.Partition, key string) (item s
 		return err
 	})
 	return item, err
+}
+
+// GetMany implements store.Store.
+func (s storeOf) GetMany(ctx context.Context, p store.Partition, keys []string) (items []store.Item, err error) {
+	err = s.ask(ctx, read, "get "+p.String()+" "+strings.Join(keys, " "), func() error {
+		var err error
+		items, err = s.e.w.table.GetMany(s.e.now(), p, keys)
+		s.e.billRead(items...)
+		return err
+	})
+	return items, err
 }
 
 // Query implements store.Store.

@@ -145,6 +145,10 @@ func (s oneItem) Get(context.Context, store.Partition, string) (store.Item, erro
 	return s.item, nil
 }
 
+func (s oneItem) GetMany(context.Context, store.Partition, []string) ([]store.Item, error) {
+	return []store.Item{s.item}, nil
+}
+
 func (oneItem) Query(context.Context, store.Partition, store.Query) (store.Page, error) {
 	return store.Page{}, nil
 }

@@ -28,18 +28,41 @@ func CheckOps(ops []Op) error {
 	return checkDistinct(ops)
 }
 
+// CheckKeys validates the keys of a GetMany; every driver calls it before it touches its backend.
+func CheckKeys(keys []string) error {
+	if len(keys) > MaxKeys {
+		return fmt.Errorf("store: %d keys; the limit is %d", len(keys), MaxKeys)
+	}
+	seen := make(map[string]struct{}, len(keys))
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+		if _, ok := seen[key]; ok {
+			return fmt.Errorf("store: the key %s twice in one read", key)
+		}
+		seen[key] = struct{}{}
+	}
+	return nil
+}
+
+func checkKey(key string) error {
+	if key == "" || len(key) > MaxKey || !utf8.ValidString(key) {
+		return fmt.Errorf("store: key %q is not 1 to %d bytes of UTF-8", key, MaxKey)
+	}
+	return nil
+}
+
 func checkOp(op *Op) error {
 	switch {
 	case op.Partition.key == "":
 		return fmt.Errorf("store: op on %q without a partition", op.Key)
-	case op.Key == "" || len(op.Key) > MaxKey || !utf8.ValidString(op.Key):
-		return fmt.Errorf("store: key %q is not 1 to %d bytes of UTF-8", op.Key, MaxKey)
 	case len(op.Body) > MaxBody:
 		return fmt.Errorf("%w: body of %s has %d bytes; the limit is %d", ErrTooLarge, op.Key, len(op.Body), MaxBody)
 	case op.Action == Put && len(op.Body) == 0:
 		return fmt.Errorf("store: body of %s is empty", op.Key)
 	}
-	return nil
+	return checkKey(op.Key)
 }
 
 func checkDistinct(ops []Op) error {

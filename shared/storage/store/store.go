@@ -22,6 +22,7 @@ const (
 	MaxCommit = 3840 << 10 // bytes of all bodies in one commit
 	MaxKey    = 1024       // bytes of a sort key
 	MaxPage   = 1000       // items in one page
+	MaxKeys   = 100        // keys of one GetMany
 )
 
 var (
@@ -123,6 +124,9 @@ type Page struct {
 type Store interface {
 	// Get returns one item, or ErrNotFound. It sees every commit that returned before the call.
 	Get(ctx context.Context, p Partition, key string) (Item, error)
+	// GetMany returns the items that exist among up to MaxKeys distinct keys, in any order. Each item is as Get returns it, but
+	// two of them may be of different moments.
+	GetMany(ctx context.Context, p Partition, keys []string) ([]Item, error)
 	// Query returns one page. It sees every commit that returned before the call.
 	Query(ctx context.Context, p Partition, q Query) (Page, error)
 	// Commit writes all ops or none. After nil, the ops are durable, even through a power loss. After ErrConflict or

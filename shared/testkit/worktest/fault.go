@@ -18,13 +18,19 @@ type Store struct {
 	unread atomic.Int64 // queries that still fail
 }
 
-// Reads returns how many gets and queries have begun.
+// Reads returns how many reads have begun.
 func (s *Store) Reads() int64 { return s.reads.Load() }
 
 // Get counts a read.
 func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
 	s.reads.Add(1)
 	return s.Store.Get(ctx, p, key)
+}
+
+// GetMany counts a read.
+func (s *Store) GetMany(ctx context.Context, p store.Partition, keys []string) ([]store.Item, error) {
+	s.reads.Add(1)
+	return s.Store.GetMany(ctx, p, keys)
 }
 
 // FailQueries makes the next n queries fail.
@@ -98,6 +104,12 @@ type Stuck struct {
 func (s Stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
 	<-s.Released
 	return store.Item{}, store.ErrUnavailable
+}
+
+// GetMany fails after the release.
+func (s Stuck) GetMany(context.Context, store.Partition, []string) ([]store.Item, error) {
+	<-s.Released
+	return nil, store.ErrUnavailable
 }
 
 // Query fails after the release.

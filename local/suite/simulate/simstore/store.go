@@ -21,6 +21,14 @@ func (s Store) Get(ctx context.Context, p store.Partition, key string) (store.It
 	return s.Table.Get(s.Now(), p, key)
 }
 
+// GetMany implements store.Store.
+func (s Store) GetMany(ctx context.Context, p store.Partition, keys []string) ([]store.Item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.Table.GetMany(s.Now(), p, keys)
+}
+
 // Query implements store.Store.
 func (s Store) Query(ctx context.Context, p store.Partition, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {

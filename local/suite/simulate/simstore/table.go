@@ -57,6 +57,21 @@ func (t *Table) Get(now time.Time, p store.Partition, key string) (store.Item, e
 	return r.Item, nil
 }
 
+// GetMany returns the items that exist at now.
+func (t *Table) GetMany(now time.Time, p store.Partition, keys []string) (items []store.Item, err error) {
+	if err := store.CheckKeys(keys); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range keys {
+		if r, ok := t.live(now, p, key); ok {
+			items = append(items, r.Item)
+		}
+	}
+	return items, nil
+}
+
 func (t *Table) row(p store.Partition, key string) (row, bool) {
 	part := t.partitions[p]
 	if part == nil {

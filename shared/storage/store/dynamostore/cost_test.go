@@ -51,6 +51,14 @@ func TestStore_Cost(t *testing.T) {
 	query := func(q store.Query) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := c.Query(ctx, q); return err }
 	}
+	many := func(ctx context.Context) error {
+		var keys []string
+		for i := range 100 {
+			keys = append(keys, fmt.Sprintf("LIST#%02d", i))
+		}
+		_, err := c.Ahead(ctx, keys...)
+		return err
+	}
 	commit := func(ops ...store.Op) func(context.Context) error {
 		return func(ctx context.Context) error { return s.Commit(ctx, ops...) }
 	}
@@ -63,6 +71,7 @@ func TestStore_Cost(t *testing.T) {
 		{"get an item of 9 KB", get("LARGE"), dynamostore.Usage{Trips: 1, Read: 3}},
 		{"get a missing item", get("NOTHING"), dynamostore.Usage{Trips: 1, Read: 1}},
 		{"get an expired item", get("OLD"), dynamostore.Usage{Trips: 1, Read: 1}},
+		{"get 100 items of 0.5 KB, of which 60 are missing", many, dynamostore.Usage{Trips: 1, Read: 100}},
 		{"query 20 of 40 items of 0.5 KB", query(store.Query{Prefix: "LIST#", Limit: 20}), dynamostore.Usage{Trips: 1, Read: 4}},
 		{"query all 40", query(store.Query{Prefix: "LIST#"}), dynamostore.Usage{Trips: 1, Read: 6}},
 		{"query the newest", query(store.Query{Prefix: "LIST#", Limit: 1, Desc: true}), dynamostore.Usage{Trips: 1, Read: 1}},

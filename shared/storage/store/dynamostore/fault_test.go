@@ -124,6 +124,32 @@ func TestStore_Away(t *testing.T) {
 	}
 }
 
+// TestStore_GetMany_LeftOut reads again what DynamoDB has left out of an answer, and goes on only while it answers something.
+func TestStore_GetMany_LeftOut(t *testing.T) {
+	t.Parallel()
+	proxy := dynamo.Through(t)
+	table := newTable()
+	c := store.For(newStoreAt(t, proxy.Access(), dynamostore.Options{Table: table}), id.New())
+	errtest.Must(t, c.Commit(t.Context(), c.Create("A", "note", struct{}{}), c.Create("B", "note", struct{}{})))
+	of := func(key string) string { return fmt.Sprintf(`{"pk":{"S":"C#%s"},"sk":{"S":%q}}`, c.ID(), key) }
+	leftOut := func(keys string) string {
+		return fmt.Sprintf(`{"Responses":{},"UnprocessedKeys":{%q:{"Keys":[%s],"ConsistentRead":true}}}`, table, keys)
+	}
+	proxy.Play(awstest.Step{Operation: "BatchGetItem", Status: 200, Body: leftOut(of("B"))})
+	ahead, err := c.Ahead(t.Context(), "A", "B")
+	errtest.Must(t, err)
+	if _, err := ahead.Get(t.Context(), "B", nil); err != nil {
+		t.Errorf("the item that was left out first: %v, want it read", err)
+	}
+	if n := proxy.Calls("BatchGetItem"); n != 2 {
+		t.Errorf("%d calls, want 2", n)
+	}
+	proxy.Play(awstest.Step{Operation: "BatchGetItem", Status: 200, Body: leftOut(of("A") + "," + of("B"))})
+	if _, err := c.Ahead(t.Context(), "A", "B"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("nothing read: %v, want ErrUnavailable", err)
+	}
+}
+
 // TestStore_Unknown checks that without a response Commit reports neither success nor failure.
 func TestStore_Unknown(t *testing.T) {
 	t.Parallel()
@@ -185,6 +211,7 @@ func TestStore_Unavailable(t *testing.T) {
 	defer cancel()
 	calls := map[string]func() error{
 		"get":    func() error { _, err := c.Get(ctx, "A", nil); return err },
+		"many":   func() error { _, err := c.Ahead(ctx, "A", "B"); return err },
 		"query":  func() error { _, err := c.Query(ctx, store.Query{}); return err },
 		"commit": func() error { return c.Commit(ctx, c.Create("A", "note", struct{}{})) },
 		"several": func() error {

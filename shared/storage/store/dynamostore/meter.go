@@ -81,6 +81,15 @@ func reading(c *types.ConsumedCapacity) []Usage {
 	return []Usage{{Read: max(1, aws.ToFloat64(c.CapacityUnits))}}
 }
 
+// readingMany returns the cost of a consistent read of so many items, each of which costs at least one unit. DynamoDB Local reports
+// nothing for absent items, so readingMany corrects it.
+func readingMany(c []types.ConsumedCapacity, items int) []Usage {
+	if len(c) == 0 {
+		return nil
+	}
+	return []Usage{{Read: max(float64(items), aws.ToFloat64(c[0].CapacityUnits))}}
+}
+
 // writing returns the cost of a write of one item.
 func writing(c *types.ConsumedCapacity) []Usage {
 	if c == nil {

@@ -81,17 +81,23 @@ func (s *Store) seek(ctx context.Context, homes []home, key string) (attributes,
 	if err := errors.Join(errs...); err != nil {
 		return nil, home{}, err
 	}
+	row, at := choose(homes, rows)
+	return row, at, nil
+}
+
+// choose returns what seek does, by the rows of all homes.
+func choose(homes []home, rows []attributes) (attributes, home) {
 	for i, row := range rows {
 		if is(row) {
-			return row, homes[i], nil
+			return row, homes[i]
 		}
 	}
 	for i, row := range rows {
 		if row != nil && homes[i].former {
-			return nil, homes[i], nil
+			return nil, homes[i]
 		}
 	}
-	return nil, homes[0], nil
+	return nil, homes[0]
 }
 
 // is reports whether a row is an item, which may have expired, and not a tombstone.

@@ -144,6 +144,17 @@ func (m *model) compare(c store.Company) {
 		}
 	}
 	key := m.key()
+	ahead, err := c.Ahead(m.t.Context(), append(slices.Collect(maps.Keys(m.items)), key)...)
+	errtest.Must(m.t, err)
+	for one := range m.items {
+		got := ""
+		if item, err := ahead.Get(m.t.Context(), one, nil); !errors.Is(err, store.ErrNotFound) {
+			got = fmt.Sprint(item.Version, string(item.Body))
+		}
+		if got != want[one] {
+			m.t.Fatalf("%s is %q when it is read with others, want %q", one, got, want[one])
+		}
+	}
 	item, err := c.Get(m.t.Context(), key, nil)
 	if errors.Is(err, store.ErrNotFound) {
 		if want[key] != "" {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,22 +121,62 @@ func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.I
 	return item, nil
 }
 
+// GetMany implements store.Store in one transaction.
+func (s *Store) GetMany(ctx context.Context, p store.Partition, keys []string) ([]store.Item, error) {
+	if err := store.CheckKeys(keys); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var items []store.Item
+	var missing []string
+	for _, key := range keys {
+		if item, ok := s.cache.peek(cacheKey{p.String(), key}); ok {
+			items = append(items, item)
+		} else {
+			missing = append(missing, key)
+		}
+	}
+	err := s.db.ReadWarm(ctx, func(conn *sqlite.Conn) error {
+		for _, key := range missing {
+			item, found, err := readItem(conn, p, key)
+			if err != nil {
+				return err
+			}
+			if found {
+				items = append(items, item)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, contractError(err)
+	}
+	now := s.o.Now()
+	return slices.DeleteFunc(items, func(item store.Item) bool { return !expiry.Live(item.Expires, now) }), nil
+}
+
 // read returns an item from the file, expired or not.
 func (s *Store) read(ctx context.Context, p store.Partition, key string) (item store.Item, found bool, err error) {
 	err = s.db.ReadWarm(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(getItem)
-		if err != nil {
-			return err
-		}
-		stmt.BindText(1, p.String())
-		stmt.BindText(2, key)
-		if found, err = stmt.Step(); err != nil || !found {
-			return err
-		}
-		item = scanItem(stmt, key, 0)
-		return stmt.Reset()
+		item, found, err = readItem(conn, p, key)
+		return err
 	})
 	return item, found, err
+}
+
+func readItem(conn *sqlite.Conn, p store.Partition, key string) (item store.Item, found bool, err error) {
+	stmt, err := conn.Prepare(getItem)
+	if err != nil {
+		return item, false, err
+	}
+	stmt.BindText(1, p.String())
+	stmt.BindText(2, key)
+	if found, err = stmt.Step(); err != nil || !found {
+		return item, false, err
+	}
+	return scanItem(stmt, key, 0), true, stmt.Reset()
 }
 
 // scanItem reads an item from five neighbouring columns: entity, version, at, expires and body. first is the column of

@@ -350,6 +350,9 @@ func testCancelled(t *testing.T, h Harness) {
 	if _, err := f.c.Get(ctx, "A", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("get: %v, want the context's error", err)
 	}
+	if _, err := f.c.Ahead(ctx, "A"); !errors.Is(err, context.Canceled) {
+		t.Errorf("get many: %v, want the context's error", err)
+	}
 	if _, err := f.c.Query(ctx, store.Query{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("query: %v, want the context's error", err)
 	}

@@ -50,6 +50,8 @@ func Run(t *testing.T, h Harness) {
 		run  func(t *testing.T, h Harness)
 	}{
 		{"Get", testGet},
+		{"GetMany", testGetMany},
+		{"Ahead", testAhead},
 		{"Conditions", testConditions},
 		{"Transactions", testTransactions},
 		{"Refused", testRefused},
