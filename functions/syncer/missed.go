@@ -2,11 +2,9 @@ package syncer
 
 import (
 	"context"
-	"errors"
 
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
-	"orgops/shared/storage/store"
 )
 
 // missed holds what the full run before has missed in a list with numbered pages.
@@ -15,13 +13,11 @@ type missed struct {
 	ids syncrun.Seen
 }
 
-// before returns what the full run before has missed. It reads the slot once in a slice, because no other worker writes it
-// while the run has it.
+// before returns what the full run before has missed.
 func (s *slice) before(ctx context.Context) (missed, error) {
 	if s.missed == nil {
-		var slot syncrun.Slot
-		_, err := s.company.Get(ctx, syncrun.SlotKey(s.record.Provider), &slot)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		slot, err := s.held(ctx)
+		if err != nil {
 			return missed{}, err
 		}
 		s.missed = &missed{Missed: slot.Missed, ids: slot.Missed.IDs.Set()}

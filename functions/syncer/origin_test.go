@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +17,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// between runs a change once, before the read of a key.
+// between runs a change once, before the read of a key, which comes after those of all others.
 type between struct {
 	store.Store
 	key    string
@@ -30,6 +31,18 @@ func (b *between) Get(ctx context.Context, p store.Partition, key string) (store
 		b.once.Do(b.change)
 	}
 	return b.Store.Get(ctx, p, key)
+}
+
+// GetMany implements store.Store.
+func (b *between) GetMany(ctx context.Context, p store.Partition, keys []string) ([]store.Item, error) {
+	others := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == b.key })
+	first, err := b.Store.GetMany(ctx, p, others)
+	if len(others) == len(keys) || err != nil {
+		return first, err
+	}
+	b.once.Do(b.change)
+	last, err := b.Store.GetMany(ctx, p, []string{b.key})
+	return append(first, last...), err
 }
 
 // TestSyncer_Origin points a source at another server, with credentials for that one, after a worker has read its configuration

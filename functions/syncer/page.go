@@ -28,10 +28,16 @@ type page struct {
 	repeated int                // items that the page lists again; the next sync reads their current form
 	skipped  []connector.Skipped
 	fetched  connector.FetchedPage
+	items    store.Company // the stored items of the actions before readTo
+	readTo   int
 }
 
 // page fetches and commits one page; ended reports whether it was the last.
 func (s *slice) page(ctx context.Context) (ended bool, err error) {
+	s.ahead, err = s.company.Ahead(ctx, integration.Key(s.record.Provider), integration.CredentialKey(s.record.Provider))
+	if err != nil {
+		return false, store.Fault(err, "")
+	}
 	i, err := s.integration(ctx)
 	if err != nil {
 		return false, err
@@ -58,7 +64,7 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 		return s.record.State.Ended(), err
 	}
 	for done := 0; ; {
-		n, err := s.part(ctx, i, p, done)
+		n, err := s.part(ctx, i, &p, done)
 		if done += n; err != nil || done == len(p.actions) {
 			return s.record.State.Ended(), err
 		}
@@ -97,7 +103,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 
 // credentials returns what the integration fetches with. If only a person can help, the error ends the run.
 func (s *slice) credentials(ctx context.Context, c connector.Connector, i integration.Integration) (map[string]string, error) {
-	secrets, version, err := integration.LoadSecrets(ctx, s.company, s.Vault, i.Provider)
+	secrets, version, err := integration.LoadSecrets(ctx, s.ahead, s.Vault, i.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +136,8 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	if s.record.Full || s.record.Mode == syncrun.Sandbox {
 		return nil, nil
 	}
-	var slot syncrun.Slot
-	_, err := s.company.Get(ctx, syncrun.SlotKey(s.record.Provider), &slot)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	slot, err := s.held(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if slot.ConfigDigest != basis(i) {
@@ -143,6 +148,19 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 		return nil, err
 	}
 	return slot.State, nil
+}
+
+// held returns the slot that the run has.
+func (s *slice) held(ctx context.Context) (syncrun.Slot, error) {
+	if s.slot == nil {
+		var slot syncrun.Slot
+		_, err := s.company.Get(ctx, syncrun.SlotKey(s.record.Provider), &slot)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return slot, err
+		}
+		s.slot = &slot
+	}
+	return *s.slot, nil
 }
 
 // undecided reports whether the policies have changed since they denied an item that no run has read since. An engine may have
@@ -254,10 +272,10 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	if err := s.find(ctx, shown); err != nil {
 		return nil, err
 	}
-	var ops []store.Op
 	_, sweeping := s.lists(i.Integration)
-	if sweeping = sweeping && !s.record.Work.Incomplete; sweeping {
-		ops = append(ops, syncrun.See(s.company, s.record.Run, s.record.Progress.Pages, shown))
+	s.record.Work.Shown = slices.Concat(s.record.Work.Shown, shown)
+	if sweeping = sweeping && !s.record.Work.Incomplete; !sweeping {
+		s.record.Work.Shown = nil
 	}
 	switch {
 	case p.fetched.Checkpoint != nil:
@@ -265,10 +283,10 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 			until := p.fetched.NotBefore.UTC()
 			s.record.ThrottledUntil = &until
 		}
-		return ops, nil
+		return nil, nil
 	case sweeping:
 		s.record.Work.Sweep = &syncrun.Sweep{State: p.fetched.State}
-		return ops, nil
+		return nil, nil
 	}
 	return s.finish(ctx, i.Integration, syncrun.Close{State: p.fetched.State})
 }

@@ -26,7 +26,7 @@ const maxTries = 8
 // part commits as many of a page's actions as fit into one transaction, starting at first, and returns their number. It
 // plans again after a concurrent write to one of the items. The commit fails if the integration has changed since the policy
 // engine's verdicts.
-func (s *slice) part(ctx context.Context, i integration.Stored, p page, first int) (n int, err error) {
+func (s *slice) part(ctx context.Context, i integration.Stored, p *page, first int) (n int, err error) {
 	for range maxTries {
 		s.record = s.stored
 		planned, err := s.plan(ctx, i.Integration, p, first)
@@ -35,11 +35,15 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p page, first in
 		}
 		ops := planned.writes(s.company)
 		if first+planned.actions == len(p.actions) {
-			more, err := s.turn(ctx, i, p)
+			more, err := s.turn(ctx, i, *p)
 			if err != nil {
 				return 0, err
 			}
 			ops = append(ops, more...)
+			if s.skips(*p, ops) {
+				s.keep()
+				return planned.actions, nil
+			}
 		} else {
 			s.progress()
 			s.record.Work.Done = max(s.record.Work.Done, first+planned.actions)
@@ -48,8 +52,26 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p page, first in
 		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) {
 			return planned.actions, err
 		}
+		p.readTo = 0
 	}
 	return 0, fault.Wrap(fault.Conflict, "other writers keep changing the same items; request another sync", store.ErrConflict)
+}
+
+// read reads the stored items of the next actions with one call, unless those of action n have been read.
+func (p *page) read(ctx context.Context, planner intake.Planner, n int) (err error) {
+	if n < p.readTo {
+		return nil
+	}
+	next := p.actions[n:min(n+store.MaxKeys, len(p.actions))]
+	var keys []string
+	for _, a := range next {
+		if key := planner.Key(a); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	p.readTo = n + len(next)
+	p.items, err = planner.Company.Ahead(ctx, keys...)
+	return store.Fault(err, "")
 }
 
 // plan collects the writes of a part.
@@ -64,10 +86,14 @@ type plan struct {
 
 // plan adds actions until the transaction is full, and counts their outcomes. An earlier try at this page may already have
 // written and counted some actions. plan finds these unchanged and does not count them again.
-func (s *slice) plan(ctx context.Context, i integration.Integration, p page, first int) (plan, error) {
-	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
+func (s *slice) plan(ctx context.Context, i integration.Integration, p *page, first int) (plan, error) {
+	planner := s.planner(i)
 	var part plan
 	for n, a := range p.actions[first:] {
+		if err := p.read(ctx, planner, first+n); err != nil {
+			return plan{}, err
+		}
+		planner.Company = p.items
 		planned, err := planner.Plan(ctx, a)
 		if err != nil {
 			return plan{}, err

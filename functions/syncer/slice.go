@@ -27,6 +27,9 @@ type slice struct {
 	version int64
 	refusal *policy.Decision // on the host from which the page would have been fetched
 	conn    connector.Connector
+	written time.Time       // when the record was
+	ahead   store.Company   // the integration and its credentials, as read before the page in hand
+	slot    *syncrun.Slot   // as read by this slice; no other worker writes it while the run has it
 	source  string          // of the page in hand
 	tallies []*goal.Tally   // of the page in hand
 	resumed bool            // the page in hand was fetched with the state of the run before
@@ -54,7 +57,7 @@ func (s *slice) load(ctx context.Context, runID string) error {
 	var r syncrun.StoredRun
 	item, err := s.company.Get(ctx, syncrun.Key(runID), &r)
 	if err == nil {
-		s.record, s.stored, s.version = r, r, item.Version
+		s.record, s.stored, s.version, s.written = r, r, item.Version, s.Now()
 	}
 	return err
 }
@@ -267,18 +270,23 @@ func (s *slice) freeSlot(ctx context.Context, keep func(*syncrun.Slot)) ([]store
 	return []store.Op{s.company.Replace(key, syncrun.SlotEntity, item.Version, slot).Quietly()}, nil
 }
 
-// commit writes the record together with ops. A conflict on the record returns errTaken, on the integration errMoved, and
+// commit writes the record together with ops, and with the list of what the pages have shown since the last write. A conflict on the record returns errTaken, on the integration errMoved, and
 // on any other item store.ErrConflict.
 func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	key := syncrun.Key(s.record.ID)
 	op := s.company.Replace(key, syncrun.Entity, s.version, s.record).Until(s.record.RequestedAt.Add(syncrun.Kept))
-	err := s.company.Commit(ctx, append([]store.Op{op}, ops...)...)
+	all := append([]store.Op{op}, ops...)
+	if shown := s.record.Work.Shown; len(shown) > 0 {
+		all = append(all, syncrun.See(s.company, s.record.Run, s.record.Progress.Pages, shown))
+	}
+	err := s.company.Commit(ctx, all...)
 	var conflict *store.ConflictError
 	switch {
 	case err == nil:
-		s.measure()
-		s.stored = s.record
+		s.record.Work.Shown = nil
+		s.keep()
 		s.version++
+		s.written = s.Now()
 	case !errors.As(err, &conflict):
 	case conflict.Key == key:
 		return errTaken
@@ -288,7 +296,26 @@ func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	return err
 }
 
-// measure counts the items that a write of the record added, and the end of a run.
+// keep takes the record as what the next write begins from.
+func (s *slice) keep() {
+	s.measure()
+	s.stored = s.record
+}
+
+// A page that changes nothing is not written at once. unwritten limits for how long, and so how late the API shows progress and a
+// cancellation ends the run; maxShown limits the items that the next write has to list. Such a page is fetched again if its worker is lost.
+const (
+	unwritten = 5 * time.Second
+	maxShown  = 5000
+)
+
+// skips reports whether a page whose writes are ops needs none.
+func (s *slice) skips(p page, ops []store.Op) bool {
+	return len(ops) == 0 && p.fetched.Checkpoint != nil && s.record.ThrottledUntil == nil &&
+		len(s.record.Work.Shown) <= maxShown && s.Now().Sub(s.written) < unwritten
+}
+
+// measure counts the items that a page has added to the record, and the end of a run.
 func (s *slice) measure() {
 	s.Metrics.Count(metric.SyncItems, s.record.Progress.Fetched-s.stored.Progress.Fetched)
 	switch s.record.State {
@@ -301,7 +328,7 @@ func (s *slice) measure() {
 
 // integration returns the run's integration as it is now. If the integration may no longer sync, the error ends the run.
 func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
-	i, version, err := integration.Load(ctx, s.company, s.record.Provider)
+	i, version, err := integration.Load(ctx, s.ahead, s.record.Provider)
 	stored := integration.Stored{Integration: i, Version: version}
 	switch {
 	case fault.KindOf(err) == fault.NotFound:

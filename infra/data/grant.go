@@ -60,6 +60,11 @@ func (d *Data) Read(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, leading(partitions), *d.Main.TableArn())
 }
 
+// ReadMany lets a function that may read these partitions read many items at once.
+func (d *Data) ReadMany(f *function.Function, partitions ...string) {
+	f.Allow([]string{"dynamodb:BatchGetItem"}, leading(partitions), *d.Main.TableArn())
+}
+
 // Write lets a function write items of these partitions. A transaction needs the rights of its single writes. Deleting an
 // item of a company is also a write, because it leaves a tombstone. A transaction may check items of companies that it does not
 // change, as a create does while a company grows.

@@ -148,6 +148,7 @@ func (e *Events) workers(d *data.Data) {
 	e.Retries.WorkedBy(e.Retrier)
 
 	d.Read(e.Syncer, data.Companies)
+	d.ReadMany(e.Syncer, data.Companies)
 	d.Write(e.Syncer, data.Companies, data.Timers)
 	d.Unseal(e.Syncer)
 	d.Connect(e.Syncer)

@@ -175,7 +175,7 @@ func (w *watch) throttled(name string) awscloudwatch.IMetric {
 // use.
 func (w *watch) tableErrors(minutes float64) awscloudwatch.IMetric {
 	metrics, terms := map[string]awscloudwatch.IMetric{}, []string{}
-	for i, operation := range []string{"GetItem", "Query", "PutItem", "DeleteItem", "TransactWriteItems"} {
+	for i, operation := range []string{"GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem", "TransactWriteItems"} {
 		one := w.table()
 		one.dimensions["Operation"] = operation
 		id := fmt.Sprintf("m%d", i)

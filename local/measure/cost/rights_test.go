@@ -217,7 +217,10 @@ func needed(t *testing.T, r awstest.Request) (all []string) {
 		item
 		Values        map[string]struct{ S string } `json:"ExpressionAttributeValues"`
 		TransactItems []struct{ Put, Delete, ConditionCheck *item }
-		QueueURL      string `json:"QueueUrl"`
+		RequestItems  map[string]struct {
+			Keys []struct{ PK struct{ S string } }
+		}
+		QueueURL string `json:"QueueUrl"`
 	}
 	if strings.Contains(r.Operation, "Secret") || strings.HasPrefix(r.Operation, "POST /") { // tests in infra cover these
 		return nil
@@ -227,6 +230,13 @@ func needed(t *testing.T, r awstest.Request) (all []string) {
 	case "TransactWriteItems":
 		for _, part := range body.TransactItems {
 			all = slices.Concat(all, part.Put.right("PutItem"), part.Delete.right("DeleteItem"), part.ConditionCheck.right("ConditionCheckItem"))
+		}
+		return all
+	case "BatchGetItem":
+		for table, one := range body.RequestItems {
+			for _, key := range one.Keys {
+				all = append(all, (&item{TableName: table, Key: key}).right(operation)...)
+			}
 		}
 		return all
 	case "Query":

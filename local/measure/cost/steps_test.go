@@ -117,7 +117,7 @@ func (w *world) checkTries(t *testing.T) {
 
 // checkRequests checks that all requests to DynamoDB were gets, queries and writes by key.
 func (w *world) checkRequests(t *testing.T) {
-	known := []string{"GetItem", "Query", "PutItem", "DeleteItem", "TransactWriteItems", "CreateTable", "DescribeTable"}
+	known := []string{"GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem", "TransactWriteItems", "CreateTable", "DescribeTable"}
 	seen := map[string]int{}
 	for _, r := range w.tables.Asked() {
 		if seen[r.Operation]++; !slices.Contains(known, r.Operation) {

@@ -276,7 +276,7 @@ func (w *world) measure(do func()) units {
 			u.keys++
 		case "GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage":
 			u.secrets++
-		case "GetItem":
+		case "GetItem", "BatchGetItem":
 			u.gets++
 		case "Query":
 			u.queries++

@@ -107,6 +107,7 @@ type Work struct {
 	Denied          bool            `json:"denied,omitempty"`     // an item of the run was denied, or waits for an approval
 	Tallies         []goal.Tally    `json:"tallies,omitempty"`    // of the goals that the run measures
 	Close           *Close          `json:"close,omitempty"`      // set when everything is read and swept, and only the goals are to be moved
+	Shown           []string        `json:"-"`                    // items that pages have shown since the last write, which lists them for the sweep
 	Shadowed        []string        `json:"shadowed,omitempty"`   // hosts with a stored decision that the log-only policies would change
 }
 

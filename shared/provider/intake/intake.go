@@ -68,6 +68,22 @@ const MaxOpsPerAction = 3
 // One commit holds all actions of an arrival, their decisions and the receipt. This constant compiles only if they fit.
 const _ = uint(store.MaxOps - 2 - connector.MaxActions*MaxOpsPerAction)
 
+// Key returns the key of the item that the effect of an action depends on, or "" for an action without such an item.
+func (p Planner) Key(a connector.Action) string {
+	provider, incarnation := p.Integration.Provider, p.Integration.Incarnation
+	switch {
+	case a.Memory != nil:
+		return memory.Key(memory.IDOf(provider, incarnation, a.Memory.ExternalID))
+	case a.Goal != nil:
+		return goal.Key(goal.IDOf(provider, incarnation, a.Goal.ExternalID))
+	case a.Reading != nil:
+		return goal.Key(a.Reading.Goal)
+	case a.Note != nil && a.Note.Once != "":
+		return "NOTED#" + provider + "#" + id.Of("note", provider, a.Note.Once)
+	}
+	return ""
+}
+
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
 // their commit returns ErrConflict, plan again.
 func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
@@ -95,13 +111,13 @@ func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) 
 func (p Planner) effect(ctx context.Context, a connector.Action, d policy.Decision) (Outcome, []store.Op, error) {
 	switch {
 	case a.Memory != nil:
-		return p.memory(ctx, *a.Memory)
+		return p.memory(ctx, p.Key(a), *a.Memory)
 	case a.Goal != nil:
-		return p.goal(ctx, *a.Goal)
+		return p.goal(ctx, p.Key(a), *a.Goal)
 	case a.Reading != nil:
-		return p.reading(ctx, *a.Reading)
+		return p.reading(ctx, p.Key(a), *a.Reading)
 	case a.Note != nil:
-		return p.note(ctx, *a.Note, d)
+		return p.note(ctx, p.Key(a), *a.Note, d)
 	}
 	return "", nil, fmt.Errorf("action %s carries no draft", a.Port)
 }
@@ -150,9 +166,8 @@ func (p Planner) resource(a connector.Action) timeline.Reference {
 	return timeline.Reference{Type: timeline.Entity, ID: "new"}
 }
 
-func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.Op, error) {
+func (p Planner) memory(ctx context.Context, key string, d memory.Draft) (Outcome, []store.Op, error) {
 	d.URL, d.Incarnation, d.UpdatedAt = link(d.URL), p.Integration.Incarnation, p.past(d.UpdatedAt)
-	key := memory.Key(memory.IDOf(p.Integration.Provider, d.Incarnation, d.ExternalID))
 	var old memory.Memory
 	version, err := p.load(ctx, key, &old)
 	if err != nil {
@@ -165,9 +180,8 @@ func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.O
 	return outcome(version), []store.Op{p.Company.Save(key, memory.Entity, version, m)}, nil
 }
 
-func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, error) {
+func (p Planner) goal(ctx context.Context, key string, d goal.Draft) (Outcome, []store.Op, error) {
 	d.URL, d.Incarnation, d.UpdatedAt = link(d.URL), p.Integration.Incarnation, p.past(d.UpdatedAt)
-	key := goal.Key(goal.IDOf(p.Integration.Provider, d.Incarnation, d.ExternalID))
 	var old goal.Goal
 	version, err := p.load(ctx, key, &old)
 	if err != nil {
@@ -183,9 +197,9 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 
 // reading plans to move a goal of the company's own to a number that a sync has read. A goal that is gone, or takes its number from elsewhere
 // by now, stays.
-func (p Planner) reading(ctx context.Context, r goal.Reading) (Outcome, []store.Op, error) {
+func (p Planner) reading(ctx context.Context, key string, r goal.Reading) (Outcome, []store.Op, error) {
 	var old goal.Goal
-	version, err := p.load(ctx, goal.Key(r.Goal), &old)
+	version, err := p.load(ctx, key, &old)
 	if err != nil {
 		return "", nil, err
 	}
@@ -227,7 +241,7 @@ func ReviewWork(c store.Company, goalID string, at time.Time) store.Op {
 
 // note plans a timeline entry. What is noted once leaves a mark, which stays: neither the receipt of its arrival nor the
 // entry itself is kept for all time.
-func (p Planner) note(ctx context.Context, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
+func (p Planner) note(ctx context.Context, mark string, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
 	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
 	e.Details = n.Details
 	if n.At != nil && n.At.Before(e.At) {
@@ -238,7 +252,6 @@ func (p Planner) note(ctx context.Context, n connector.NoteDraft, d policy.Decis
 	if n.Once == "" {
 		return Created, ops, nil
 	}
-	mark := "NOTED#" + p.Integration.Provider + "#" + id.Of("note", p.Integration.Provider, n.Once)
 	version, err := p.load(ctx, mark, nil)
 	if err != nil {
 		return "", nil, err

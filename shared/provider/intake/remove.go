@@ -53,9 +53,8 @@ func (p Planner) RemoveMany(ctx context.Context, items, of int) (d policy.Decisi
 
 // removal returns the name of the action that removes an item, and the item's entity and key.
 func (p Planner) removal(a connector.Action) (name, entity, key string) {
-	item := p.resource(a)
 	if a.Goal != nil {
-		return GoalDelete, item.Type, goal.Key(item.ID)
+		return GoalDelete, goal.Entity, p.Key(a)
 	}
-	return MemoryDelete, item.Type, memory.Key(item.ID)
+	return MemoryDelete, memory.Entity, p.Key(a)
 }
