@@ -71,7 +71,7 @@ func showConnector(c connector.Connector) (Connector, error) {
 		Configuration: c.Schema(), Ports: []integration.Port{}, Brings: []string{}, Own: connector.ManifestOf(c) != nil,
 	}
 	if c, ok := c.(connector.Streamed); ok {
-		shown.Streams = c.Streams()
+		shown.Streams = c.Streams(nil)
 	}
 	for _, example := range schema.Examples {
 		shown.Brings = brings(c, example, shown.Brings)

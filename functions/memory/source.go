@@ -75,11 +75,11 @@ func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.T
 	if err != nil {
 		return nil, err
 	}
-	streamed, ok := conn.(connector.Streamed)
-	if !ok {
-		return nil, fault.RefuseAt(providerAt, fmt.Sprintf("%s has no lists whose records have numbers; list-connectors names the lists of each connector as streams", s.Provider))
+	streams := streamsOf(conn, i)
+	if len(streams) == 0 {
+		return nil, d.unmeasurable(ctx, s.Provider)
 	}
-	if streams := streamed.Streams(); !slices.Contains(streams, s.Stream) {
+	if !slices.Contains(streams, s.Stream) {
 		return nil, fault.RefuseAt(streamAt, fmt.Sprintf("%s has no such list; it has %s", i.Kind, strings.Join(streams, ", ")))
 	}
 	if slices.Contains(i.Goals, goalID) {
@@ -95,6 +95,38 @@ func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.T
 	i.Goals, i.UpdatedAt = append(slices.Clone(i.Goals), goalID), now
 	i.Permissions = i.Asks(i.Permissions)
 	return []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, version, i)}, nil
+}
+
+// streamsOf lists the lists of an integration whose records can have the number of a goal.
+func streamsOf(conn connector.Connector, i integration.Integration) []string {
+	if streamed, ok := conn.(connector.Streamed); ok {
+		return streamed.Streams(i.Config)
+	}
+	return nil
+}
+
+// unmeasurable refuses an integration without such lists, and names those of the company that have some.
+func (d Deps) unmeasurable(ctx context.Context, provider string) error {
+	c := web.Tenant(ctx)
+	all, err := integration.List(ctx, c)
+	if err != nil {
+		return store.Fault(err, "")
+	}
+	var others []string
+	for _, i := range all {
+		if i.IsDamaged() {
+			continue
+		}
+		conn, err := d.Connectors.Of(ctx, c, i.Integration)
+		if err == nil && len(streamsOf(conn, i.Integration)) > 0 {
+			others = append(others, i.Provider)
+		}
+	}
+	can := "no configured integration has; list-connectors names the lists of each connector as streams, and a query of postgresql is a list too"
+	if len(others) > 0 {
+		can = "a source can be a list of " + strings.Join(others, ", ")
+	}
+	return fault.RefuseAt(providerAt, fmt.Sprintf("%s has no lists whose records have numbers; %s", provider, can))
 }
 
 // unlink returns the write by which an integration no longer measures a goal. With the last one it loses the permission that it had for them.

@@ -103,7 +103,8 @@ func TestSource_Refused(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.connected("stripe", "stripe", `{}`, integration.SyncPull, integration.MemoryUpsert)
-	s.connected("github", "github", `{"repository":"octo/app"}`, integration.SyncPull)
+	s.connected("feed", "feed", `{"url":"https://example.com/feed"}`, integration.SyncPull)
+	s.connected("postgresql", "postgresql", `{"streams":[{"name":"revenue"},{"name":"users"}]}`, integration.SyncPull)
 	s.connected("sheets", "sheets", `{"spreadsheet":"s","range":"A1"}`, integration.SyncPull)
 	i, _, err := integration.Load(t.Context(), s.company(), "sheets")
 	if err != nil {
@@ -117,11 +118,13 @@ func TestSource_Refused(t *testing.T) {
 		want []problem
 	}{
 		"an unknown provider": {sourced(stream("stripe-us", "invoices", "/total", "sum")),
-			[]problem{{"/measure/source/provider", `there is no integration "stripe-us"; configured are github, sheets, stripe`}}},
-		"a provider without lists": {sourced(stream("github", "issues", "/number", "count")),
-			[]problem{{"/measure/source/provider", "github has no lists whose records have numbers; list-connectors names the lists of each connector as streams"}}},
+			[]problem{{"/measure/source/provider", `there is no integration "stripe-us"; configured are feed, postgresql, sheets, stripe`}}},
+		"a provider without lists": {sourced(stream("feed", "entries", "/number", "count")),
+			[]problem{{"/measure/source/provider", "feed has no lists whose records have numbers; a source can be a list of postgresql, sheets, stripe"}}},
 		"an unknown list": {sourced(stream("stripe", "payouts", "/amount", "sum")),
 			[]problem{{"/measure/source/stream", "stripe has no such list; it has subscriptions, invoices"}}},
+		"an unknown query": {sourced(stream("postgresql", "costs", "/amount", "sum")),
+			[]problem{{"/measure/source/stream", "postgresql has no such list; it has revenue, users"}}},
 		"no pointer": {sourced(stream("stripe", "invoices", "total", "sum")),
 			[]problem{{"/measure/source/pointer", "must be a JSON Pointer (RFC 6901) into a record, such as /amount_paid; / in a name is ~1, and ~ is ~0"}}},
 		"an unfinished escape": {sourced(stream("stripe", "invoices", "/a~", "sum")),

@@ -43,8 +43,8 @@ type Described interface {
 // could ask for the changes alone.
 type Streamed interface {
 	Connector
-	// Streams lists the names.
-	Streams() []string
+	// Streams lists the names under a configuration. Without one, a connector whose configuration names its lists has none.
+	Streams(config json.RawMessage) []string
 }
 
 // ManifestOf returns what identifies the manifest of a company's own connector, and nil for a connector of the service.

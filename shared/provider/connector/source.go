@@ -97,6 +97,16 @@ type Fetch struct {
 	Tallies     []*goal.Tally                // of a connector with streams: reset with the first page of their stream, and given the value of each record
 }
 
+// TalliesOf returns the tallies of a stream.
+func (f Fetch) TalliesOf(stream string) (of []*goal.Tally) {
+	for _, t := range f.Tallies {
+		if t.Source.Stream == stream {
+			of = append(of, t)
+		}
+	}
+	return of
+}
+
 // Mapper turns the records of a source into actions, by a mapping in the language of package mapping. It keeps a mapping compiled under
 // a name that no other mapping has. It returns fault.Invalid or fault.Malformed for a record of which the mapping makes no action it could.
 type Mapper interface {

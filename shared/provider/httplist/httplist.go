@@ -83,7 +83,7 @@ func (*Connector) Lists(config json.RawMessage) connector.Listed {
 }
 
 // Streams implements connector.Streamed.
-func (*Connector) Streams() []string { return []string{stream} }
+func (*Connector) Streams(json.RawMessage) []string { return []string{stream} }
 
 // NeededCredentials implements connector.Authenticated.
 func (*Connector) NeededCredentials(config json.RawMessage) []string {

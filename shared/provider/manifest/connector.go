@@ -40,7 +40,7 @@ func New(kind string, load func() *Manifest, client *outbound.Client, now func()
 func (c *Connector) Manifest() *integration.ManifestRef { return c.own }
 
 // Streams lists the names of the streams, in the order in which they are read.
-func (c *Connector) Streams() []string {
+func (c *Connector) Streams(json.RawMessage) []string {
 	names := []string{}
 	for _, s := range c.load().Streams {
 		names = append(names, s.Name)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
-	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
@@ -209,16 +208,12 @@ func (r *run) isStale(resp *http.Response) bool {
 }
 
 // isTallied reports whether the run needs all records of a stream.
-func (r *run) isTallied(s *stream) bool {
-	return slices.ContainsFunc(r.Tallies, func(t *goal.Tally) bool { return t.Source.Stream == s.Name })
-}
+func (r *run) isTallied(s *stream) bool { return len(r.TalliesOf(s.Name)) > 0 }
 
 // tally gives a record to the tallies of the stream.
 func (r *run) tally(record json.RawMessage) {
-	for _, t := range r.Tallies {
-		if t.Source.Stream == r.Name {
-			t.Add(find(record, t.Source.Pointer))
-		}
+	for _, t := range r.TalliesOf(r.Name) {
+		t.Add(find(record, t.Source.Pointer))
 	}
 }
 

@@ -10,17 +10,20 @@ import (
 // find returns the value that a JSON Pointer names, or nil. It reads the text only as far as it needs, without making values
 // of what it passes. Of members with the same name it finds the first.
 func find(text json.RawMessage, pointer string) json.RawMessage {
-	for pointer != "" {
-		token, rest, more := strings.Cut(pointer[1:], "/")
-		if pointer = ""; more {
-			pointer = "/" + rest
-		}
-		text = child(text, unescape(token))
+	for _, token := range Tokens(pointer) {
+		text = child(text, token)
 	}
 	return text
 }
 
-func unescape(token string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(token) }
+// Tokens returns the names and indices of a JSON Pointer, without escapes.
+func Tokens(pointer string) []string {
+	tokens := strings.Split(pointer, "/")[1:] // what is before the first slash is empty
+	for n, token := range tokens {
+		tokens[n] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+	}
+	return tokens
+}
 
 // child returns the member or the element of a value that a pointer's token names, or nil.
 func child(value json.RawMessage, token string) json.RawMessage {

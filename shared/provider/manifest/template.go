@@ -91,9 +91,8 @@ func body(v any, values map[string]string) (filled any, ok bool) {
 
 // put sets the value at a pointer of a body, and makes the objects on the way.
 func put(object map[string]any, pointer string, value any) {
-	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	tokens := Tokens(pointer)
 	for n, token := range tokens {
-		token = unescape(token)
 		if n == len(tokens)-1 {
 			object[token] = value
 			return

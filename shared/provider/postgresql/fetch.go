@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
 	"orgops/shared/provider/connector"
 )
 
@@ -68,7 +69,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 			return connector.FetchedPage{}, explain(ctx, "", err)
 		}
 	}
-	last, more, err := rows(ctx, database, stream, at.After, &page)
+	last, more, err := rows(ctx, database, stream, at.After, f.TalliesOf(stream.Name), &page)
 	if err != nil {
 		return connector.FetchedPage{}, explain(ctx, stream.Name, err)
 	}
@@ -91,14 +92,19 @@ func warnings(ctx context.Context, database Session) (all []string, err error) {
 	return all, err
 }
 
-// rows adds a page of rows. last is the key of the last row, and nil if that has none. more reports that rows may follow.
-func rows(ctx context.Context, database Session, s Stream, after *string, page *connector.FetchedPage) (last []byte, more bool, err error) {
-	var arguments [][]byte
-	if after != nil {
-		arguments = [][]byte{[]byte(*after)}
+// rows adds a page of rows, and gives each to the tallies of the stream. last is the key of the last row, and nil if that has none. more reports that rows may follow.
+func rows(
+	ctx context.Context, database Session, s Stream, after *string, tallies []*goal.Tally, page *connector.FetchedPage,
+) (last []byte, more bool, err error) {
+	if after == nil {
+		for _, t := range tallies {
+			t.Reset()
+		}
 	}
+	statement, arguments := s.page(after, tallies)
+	width := len(s.columns())
 	count, size := 0, 0
-	err = database.Query(ctx, s.page(after != nil), arguments, 1+len(s.columns()), func(values [][]byte) bool {
+	err = database.Query(ctx, statement, arguments, 1+width+len(tallies), func(values [][]byte) bool {
 		if count++; count > MaxRows {
 			return false
 		}
@@ -106,7 +112,10 @@ func rows(ctx context.Context, database Session, s Stream, after *string, page *
 			size += len(value)
 		}
 		last = bytes.Clone(values[0])
-		s.add(values[1:], count, page)
+		s.add(values[1:1+width], count, page)
+		for n, t := range tallies {
+			t.Add(values[1+width+n])
+		}
 		return size < maxPage
 	})
 	if count > MaxRows && err == nil {

@@ -115,6 +115,35 @@ func TestConnector_Fetch_pages(t *testing.T) {
 	}
 }
 
+// TestConnector_Fetch_tallies counts a column and a value inside of one over all pages of a query, exactly, and tells a column that the
+// query lacks.
+func TestConnector_Fetch_tallies(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	reader := role(t, server, "counted", "")
+	const query = "SELECT n AS id, 'x' AS title, 0.1 AS amount, json_build_object('a/b', ARRAY[n, -n]) AS nested FROM generate_series(1, 1003) n"
+	c, f := source(t, local(), configure(server, reader, memories("others", "SELECT 1 AS id, 'x' AS title, 7 AS amount"), memories("sales", query)))
+	tally := func(pointer string, a goal.Aggregate) {
+		f.Tallies = append(f.Tallies, &goal.Tally{Source: goal.Source{Stream: "sales", Pointer: pointer, Aggregate: a}})
+	}
+	tally("/amount", goal.Sum)
+	tally("/nested/a~1b/1", goal.Min)
+	tally("", goal.Count)
+	tally("/it's", goal.Sum)
+	all(t, c, f)
+	var got []string
+	for _, one := range f.Tallies {
+		value, problem := one.Result()
+		got = append(got, value+problem)
+	}
+	if diff := cmp.Diff([]string{"100.3", "-1003", "1003", "no record of sales has a number at /it's"}, got); diff != "" {
+		t.Errorf("values differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"others", "sales"}, c.Streams(f.Config)); diff != "" {
+		t.Errorf("streams differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestConnector_Fetch_deletedBetween reads every row that stays while others vanish between two pages.
 func TestConnector_Fetch_deletedBetween(t *testing.T) {
 	t.Parallel()

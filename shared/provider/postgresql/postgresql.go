@@ -114,6 +114,14 @@ func (*Connector) Lists(json.RawMessage) connector.Listed {
 	return connector.Listed{Kinds: []string{ItemKind}, Goals: true}
 }
 
+// Streams implements connector.Streamed.
+func (*Connector) Streams(config json.RawMessage) (names []string) {
+	for _, s := range read(config).Streams {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // CheckConfig implements connector.Checker.
 func (c *Connector) CheckConfig(raw json.RawMessage) (problems []fault.FieldError) {
 	config := read(raw)

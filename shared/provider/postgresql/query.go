@@ -27,10 +27,11 @@ func (s Stream) columns() []string {
 	}
 }
 
-// page returns the statement that reads a page: the rows behind a key, or the first ones. Its first column is the key of the next page,
+// page returns the statement that reads a page, and its arguments: the rows behind a key, or the first ones. Its first column is the key of the next page,
 // the text of the id in the form that its type reads. The server writes the other values as in JSON, so that numbers are exact and times
-// are those of RFC 3339, and cuts them, so that a row has a bound. Rows without an id come first, where a page shows them once.
-func (s Stream) page(behind bool) string {
+// are those of RFC 3339, and cuts them, so that a row has a bound. The last columns are what the tallies count, of the row as JSON. Rows without an id come first,
+// where a page shows them once.
+func (s Stream) page(after *string, tallies []*goal.Tally) (statement string, arguments [][]byte) {
 	var b strings.Builder
 	id := identifier(s.IDColumn)
 	fmt.Fprintf(&b, "SELECT %s::text", id)
@@ -41,13 +42,24 @@ func (s Stream) page(behind bool) string {
 			fmt.Fprintf(&b, ", left(to_json(%s) #>> '{}', %d)", identifier(column), MaxText)
 		}
 	}
+	argument := func(text string) string {
+		arguments = append(arguments, []byte(text))
+		return fmt.Sprintf("$%d", len(arguments))
+	}
+	for _, t := range tallies {
+		var path []string
+		for _, name := range manifest.Tokens(t.Source.Pointer) {
+			path = append(path, argument(name)+"::text")
+		}
+		fmt.Fprintf(&b, ", left((to_json(q) #> ARRAY[%s]::text[])::text, %d)", strings.Join(path, ", "), MaxText)
+	}
 	fmt.Fprintf(&b, " FROM (%s\n) AS q", s.Query) // the query may end in a comment
-	if behind {
-		fmt.Fprintf(&b, " WHERE %s > $1 ORDER BY %s LIMIT %d", id, id, MaxRows)
+	if after != nil {
+		fmt.Fprintf(&b, " WHERE %s > %s ORDER BY %s LIMIT %d", id, argument(*after), id, MaxRows)
 	} else {
 		fmt.Fprintf(&b, " ORDER BY %s NULLS FIRST LIMIT %d", id, MaxRows)
 	}
-	return b.String()
+	return b.String(), arguments
 }
 
 // identifier returns a column of the query as SQL writes its name.

@@ -129,7 +129,7 @@ func (b *Both) NeededCredentials(config json.RawMessage) []string {
 func (b *Both) Lists(config json.RawMessage) connector.Listed { return b.source.Lists(config) }
 
 // Streams implements connector.Streamed.
-func (b *Both) Streams() []string { return b.source.Streams() }
+func (b *Both) Streams(config json.RawMessage) []string { return b.source.Streams(config) }
 
 // Fetch implements connector.Source.
 func (b *Both) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
