@@ -119,6 +119,7 @@ func Limits() []Limit {
 		span("delivery-age", "the distance of a signed arrival's time from now", standardwebhooks.Tolerance),
 		{"inbox", "the arrivals in the inbox of an integration", inbox.Max, "arrivals"},
 		span("inbox-kept", "the time for which an arrival stays in the inbox", inbox.Kept),
+		span("repeat-known", "the time for which a repeated webhook is recognised", arrival.ReceiptKept),
 		span("refusals-kept", "the time after the last one for which refused webhooks are counted", arrival.Kept),
 		{"mapping-rules", "the rules of a mapping", mapping.MaxRules, "rules"},
 		{"mapping-tests", "the tests of a mapping", trial.MaxTests, "tests"},

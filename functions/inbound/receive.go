@@ -25,9 +25,6 @@ import (
 	"orgops/shared/web"
 )
 
-// receiptKept sets how long a repeated arrival is recognised.
-const receiptKept = 7 * 24 * time.Hour
-
 // maxTries bounds how often an arrival is planned again after a concurrent write to the same items. Each conflict means
 // that another arrival has succeeded, so this many arrivals about one item can arrive at once.
 const maxTries = 50
@@ -298,7 +295,7 @@ func errBusy() error {
 
 // ops returns the writes of an arrival.
 func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
-	receipt := r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, a.receipt(r)).Until(r.now.Add(receiptKept))
+	receipt := r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, a.receipt(r)).Until(r.now.Add(arrival.ReceiptKept))
 	if a.none != "" {
 		receipt = receipt.Quietly() // only arrivals that took effect are counted from the feed
 	}

@@ -47,7 +47,7 @@ func TestReceive(t *testing.T) {
 		}
 	}
 	slices.Sort(written)
-	if diff := cmp.Diff([]string{"decision, in the feed: false", "memory, in the feed: true", "receipt, in the feed: true"}, written); diff != "" {
+	if diff := cmp.Diff([]string{"decision, in the feed: true", "memory, in the feed: true", "receipt, in the feed: true"}, written); diff != "" {
 		t.Errorf("writes differ (-want +got):\n%s", diff)
 	}
 	memories := []memory.Memory{{

@@ -53,7 +53,7 @@ func reasonOf(err error) string {
 // refuse counts a verified arrival that was refused. The receipt of the refusal tells a repeat, which it does not count: a
 // stranger who has captured an arrival can repeat it.
 func (d Deps) refuse(ctx context.Context, in incoming, o arrival.Owner, digest, reason string, now time.Time) {
-	receipt := in.company.Create(arrival.RefusedKey(o, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(receiptKept)).Quietly()
+	receipt := in.company.Create(arrival.RefusedKey(o, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(arrival.ReceiptKept)).Quietly()
 	if err := in.company.Commit(ctx, receipt); errors.Is(err, store.ErrConflict) {
 		return
 	}

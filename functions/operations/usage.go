@@ -3,10 +3,12 @@ package operations
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/identity/usagekey"
@@ -55,12 +57,24 @@ type Holdings struct {
 	Integrations    int       `json:"integrations" doc:"configured integrations" format:"int32"`
 	MaxIntegrations int       `json:"maxIntegrations" doc:"how many there may be" format:"int32"`
 	Memories        int64     `json:"memories" doc:"memories, those of deleted integrations included"`
-	MemoryBytes     int64     `json:"memoryBytes" doc:"bytes of the memories, which stay until they are removed; other records expire"`
-	MaxMemoryBytes  int64     `json:"maxMemoryBytes,omitempty" doc:"bytes of memories that the plan includes; absent for a plan without limits"`
-	OldestMemoryAt  time.Time `json:"oldestMemoryAt,omitzero" doc:"when the first memory was stored, which may be removed since"`
-	Warning         string    `json:"warning,omitempty" doc:"what to do about too many bytes of memories; absent below nine tenths of the limit" example:"the memories have 95 % of the bytes that the plan includes; remove some, or ask for another plan"`
 	Goals           int       `json:"goals" doc:"goals, open and closed, those of deleted integrations included" format:"int32"`
 	Waiting         int       `json:"waiting" doc:"deliveries that wait for an attempt" format:"int32"`
+	Records         []Held    `json:"records" nullable:"false" doc:"the kinds of records that grow with use, in the order of their names; a kind without a record is left out"`
+	Items           int64     `json:"items" doc:"all these records"`
+	Bytes           int64     `json:"bytes" doc:"their bytes, as they are stored"`
+	MaxBytes        int64     `json:"maxBytes,omitempty" doc:"bytes that the plan includes; absent for a plan without limits"`
+	OldestAt        time.Time `json:"oldestAt,omitzero" doc:"the earliest oldestAt of a kind"`
+	Warning         string    `json:"warning,omitempty" doc:"what to do about too many bytes; absent below nine tenths of the limit" example:"the records have 95 % of the bytes that the plan includes; remove memories, or ask for another plan"`
+}
+
+// Held tells the size of one kind of records. A kind that expires is counted by the time at which its records were begun, in six steps:
+// so it counts at most a sixth of the time longer than its records are kept.
+type Held struct {
+	Kind     string    `json:"kind" doc:"kind of records, as the export names it" example:"delivery"`
+	Items    int64     `json:"items" doc:"how many there are; of a kind that expires at most a sixth more than that"`
+	Bytes    int64     `json:"bytes" doc:"their bytes, as they are stored"`
+	OldestAt time.Time `json:"oldestAt" doc:"no record was begun before; of memories when the first was stored, which may be removed since"`
+	KeptDays int       `json:"keptDays,omitempty" doc:"for how many days a record is kept; absent: until it is removed" format:"int32"`
 }
 
 type usageOutput struct{ Body Usage }
@@ -79,7 +93,7 @@ func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
 			Goals: p.Goals.Total, Waiting: p.Deliveries.Pending.Total(),
 		},
 	}
-	out.Holdings.measure(p)
+	out.Holdings.measure(p, facts.AsOf)
 	for _, network := range d.SendsFrom {
 		out.SendsFrom = append(out.SendsFrom, network.String())
 	}
@@ -87,16 +101,45 @@ func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
 	return &usageOutput{out}, err
 }
 
-// measure compares the bytes of the memories with those that the plan includes. Nothing refuses more.
-func (h *Holdings) measure(p projection.Context) {
-	h.MemoryBytes, h.OldestMemoryAt = p.Memory.Bytes, p.Memory.Since
-	h.MaxMemoryBytes = usagekey.Tiers()[p.Company.Plan].Bytes
-	if h.MaxMemoryBytes == 0 {
+// measure adds up the records that grow with use, and compares their bytes with those that the plan includes. Nothing refuses more.
+func (h *Holdings) measure(p projection.Context, asOf time.Time) {
+	h.Records = []Held{}
+	for _, kind := range slices.Sorted(slices.Values(append(projection.Grown(), memory.Entity))) {
+		is := Held{Kind: kind, Items: p.Memory.Total, Bytes: p.Memory.Bytes, OldestAt: p.Memory.Since}
+		if kind != memory.Entity {
+			is = held(kind, p.Sizes[kind], asOf)
+		}
+		if is.Items == 0 {
+			continue
+		}
+		h.Records, h.Items, h.Bytes = append(h.Records, is), h.Items+is.Items, h.Bytes+is.Bytes
+		if h.OldestAt.IsZero() || is.OldestAt.Before(h.OldestAt) {
+			h.OldestAt = is.OldestAt
+		}
+	}
+	h.MaxBytes = usagekey.Tiers()[p.Company.Plan].Bytes
+	if h.MaxBytes == 0 {
 		return
 	}
-	if share := h.MemoryBytes * 100 / h.MaxMemoryBytes; share >= 90 {
-		h.Warning = fmt.Sprintf("the memories have %d %% of the bytes that the plan includes; remove some, or ask for another plan", share)
+	if share := h.Bytes * 100 / h.MaxBytes; share >= 90 {
+		h.Warning = fmt.Sprintf("the records have %d %% of the bytes that the plan includes; remove memories, or ask for another plan", share)
 	}
+}
+
+// held adds up the steps of a kind of records that expires.
+func held(kind string, steps []projection.SizeStep, asOf time.Time) Held {
+	kept := projection.KeptFor(kind)
+	h := Held{Kind: kind, KeptDays: int(kept / (24 * time.Hour))}
+	for _, s := range steps {
+		h.Items, h.Bytes = h.Items+s.Items, h.Bytes+s.Bytes
+	}
+	if len(steps) > 0 {
+		h.OldestAt = steps[0].From
+	}
+	if expired := asOf.Add(-kept); h.OldestAt.Before(expired) {
+		h.OldestAt = expired
+	}
+	return h
 }
 
 // limitsOf returns what a plan allows, or nil for a plan without limits.

@@ -47,31 +47,44 @@ func TestUsage(t *testing.T) {
 			{Date: "2126-02-28", Delivered: 1}, {Date: "2126-03-01", Delivered: 1}, {Date: "2126-03-02", Delivered: 1, Failed: 1},
 		},
 		LastDay:  operations.LastDay{Syncs: 1, SyncPages: 5, Decisions: 2},
-		Holdings: operations.Holdings{Integrations: 1, MaxIntegrations: 50, MaxMemoryBytes: 1 << 30},
+		Holdings: operations.Holdings{Integrations: 1, MaxIntegrations: 50, Records: []operations.Held{}, MaxBytes: 1 << 30},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("usage differs (-want +got):\n%s", diff)
 	}
 }
 
-// TestUsage_Memories counts the bytes of the memories, and warns when nine tenths of what the plan includes are reached.
-func TestUsage_Memories(t *testing.T) {
+// TestUsage_Size adds up the records that grow with use, and warns when nine tenths of what the plan includes are reached.
+func TestUsage_Size(t *testing.T) {
 	t.Parallel()
 	c := of(t, setup(t))
-	held := func(bytes int64) operations.Holdings {
+	kept := func(bytes int64) operations.Holdings {
 		p, version, err := projection.Load(t.Context(), c.items())
 		errtest.Must(t, err)
-		p.Company.Plan, p.Memory.Bytes, p.Memory.Since = "free", bytes, noon()
+		p.Company.Plan, p.Memory.Total, p.Memory.Bytes, p.Memory.Since = "free", 5, bytes, noon().AddDate(0, 0, -100)
+		p.Sizes = map[string][]projection.SizeStep{
+			policy.Entity: {
+				{From: noon().AddDate(0, 0, -200), Items: 1, Bytes: 10}, {From: noon().AddDate(0, 0, -1), Items: 2, Bytes: 20},
+			},
+			delivery.Entity: {{From: noon().AddDate(0, 0, -5), Items: 3, Bytes: 300}},
+		}
 		errtest.Must(t, c.items().Commit(t.Context(), projection.Save(c.items(), version, p)))
 		var got operations.Usage
 		c.Do("GET", path(c.Harness, "/usage"), c.A.Token, nil).Want(200).JSON(&got)
 		return got.Holdings
 	}
-	want := operations.Holdings{MaxIntegrations: 50, MemoryBytes: 100 << 20, MaxMemoryBytes: 1 << 30, OldestMemoryAt: noon()}
-	if diff := cmp.Diff(want, held(100<<20)); diff != "" {
+	want := operations.Holdings{
+		MaxIntegrations: 50, Memories: 5, Records: []operations.Held{
+			{Kind: "decision", Items: 3, Bytes: 30, OldestAt: noon().AddDate(0, 0, -180), KeptDays: 180},
+			{Kind: "delivery", Items: 3, Bytes: 300, OldestAt: noon().AddDate(0, 0, -5), KeptDays: 30},
+			{Kind: "memory", Items: 5, Bytes: 100 << 20, OldestAt: noon().AddDate(0, 0, -100)},
+		},
+		Items: 11, Bytes: 100<<20 + 330, MaxBytes: 1 << 30, OldestAt: noon().AddDate(0, 0, -180),
+	}
+	if diff := cmp.Diff(want, kept(100<<20)); diff != "" {
 		t.Errorf("holdings (-want +got):\n%s", diff)
 	}
-	if got, want := held(1000<<20).Warning, "the memories have 97 % of the bytes that the plan includes; remove some, or ask for another plan"; got != want {
+	if got, want := kept(1000<<20).Warning, "the records have 97 % of the bytes that the plan includes; remove memories, or ask for another plan"; got != want {
 		t.Errorf("warning %q, want %q", got, want)
 	}
 }

@@ -31,8 +31,8 @@ import (
 // projected lists the entities whose changes the projector folds into a company's context.
 func projected() []string {
 	return []string{
-		approval.Entity, company.Entity, delivery.Entity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
-		policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
+		approval.Entity, audit.Entity, company.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
+		policy.Entity, policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 
@@ -84,7 +84,8 @@ func (e *Events) follow(d *data.Data, f *function.Function, entities []string, h
 
 // filters returns filters that pass committed changes of companies' items of these entities: the new image, or the old image
 // of a removed item. The filters drop quiet writes and the removal of tombstones. But they pass a quiet write over an
-// expired item that was not quiet, because the write removes that item. A filter is free; an invocation without work is not.
+// expired item that was not quiet, because the write removes that item. The removal of what only expires they drop too. A filter is
+// free; an invocation without work is not.
 func filters(entities []string) []any {
 	type fields = map[string]any
 	absent := fields{"BOOL": []any{fields{"exists": false}}}
@@ -97,7 +98,7 @@ func filters(entities []string) []any {
 		return &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(string(pattern))}
 	}
 	entity := fields{"S": entities}
-	removed := fields{"S": slices.DeleteFunc(slices.Clone(entities), func(e string) bool { return e == arrival.ReceiptEntity })} // expired receipts
+	removed := fields{"S": slices.DeleteFunc(slices.Clone(entities), projection.Expires)}
 	return []any{
 		filter(fields{"NewImage": fields{"entity": entity, "quiet": absent}}, "INSERT", "MODIFY"),
 		filter(fields{"OldImage": fields{"entity": removed, "quiet": absent, "gone": absent}}, "REMOVE"),

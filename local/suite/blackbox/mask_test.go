@@ -109,7 +109,7 @@ const version = "contextVersion"
 var delays = []string{"ms", "itemDelaySeconds", "deliveryDelaySeconds"}
 
 // sizes names the members that count bytes. A time has fewer of them when its last digits are zeros.
-var sizes = []string{"bytes", "memoryBytes"}
+var sizes = []string{"bytes"}
 
 // digests depend on the urls in a configuration, or on ids. They are named as an id is, and so is an approval's digest.
 var digests = []string{"configDigest", "actionDigest"}

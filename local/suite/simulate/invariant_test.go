@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/syncrun"
@@ -361,7 +360,7 @@ func (w *world) checkContext(company string, changes []store.Change) {
 	var seen []store.Change
 	follows := projected()
 	for _, c := range changes {
-		removed := c.Entity == arrival.ReceiptEntity && c.New == nil // the filter drops it
+		removed := projection.Expires(c.Entity) && c.New == nil // the filter drops it
 		if slices.Contains(follows, c.Entity) && !removed {
 			seen = append(seen, c)
 		}

@@ -41,8 +41,8 @@ import (
 // projected and dispatched list what the filters of the two mappings pass, as infra/events does.
 func projected() []string {
 	return []string{
-		approval.Entity, company.Entity, delivery.Entity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
-		policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
+		approval.Entity, audit.Entity, company.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
+		policy.Entity, policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 

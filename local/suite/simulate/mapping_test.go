@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"orgops/local/suite/simulate/simstore"
-	"orgops/shared/domain/arrival"
+	"orgops/shared/insight/projection"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store/dynamostore"
@@ -225,14 +225,14 @@ func passes(r dynamostore.Record, entities []string) bool {
 		}
 		return false
 	}
-	receipt := r.Old["entity"] == arrival.ReceiptEntity // the removal of one means nothing
+	expires := projection.Expires(r.Old["entity"]) // its removal means nothing
 	switch {
 	case r.New == nil:
-		return among(r.Old) && !receipt
+		return among(r.Old) && !expires
 	case r.New["gone"] != "" && r.New["quiet"] == "": // the tombstone has the entity
 		return among(map[string]string{"entity": r.New["entity"]})
 	}
-	return among(r.New) || r.New["quiet"] != "" && r.Old != nil && r.Old["expires"] != "" && among(r.Old) && !receipt
+	return among(r.New) || r.New["quiet"] != "" && r.Old != nil && r.Old["expires"] != "" && among(r.Old) && !expires
 }
 
 // eventOf returns a record as Lambda delivers it.

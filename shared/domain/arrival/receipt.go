@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
@@ -14,6 +15,9 @@ const (
 	ReceiptEntity  = "receipt"
 	ReceiptsPrefix = "RECEIPT#"
 )
+
+// ReceiptKept sets how long a receipt is kept, and a repeated arrival is recognised.
+const ReceiptKept = 7 * 24 * time.Hour
 
 // Owner names one incarnation of an integration. What it has received does not belong to the next one of its name.
 type Owner struct{ Provider, Incarnation string }

@@ -165,10 +165,9 @@ const (
 // Kept limits how long a decision is kept.
 const Kept = 180 * 24 * time.Hour
 
-// Create returns the write that stores a decision. The write stays out of the change feed, because nothing is derived from
-// decisions.
+// Create returns the write that stores a decision. From its change a company's context counts decisions; nothing else follows.
 func Create(c store.Company, d Decision) store.Op {
-	return c.Create(Prefix+d.ID, Entity, d).Until(d.At.Add(Kept)).Quietly()
+	return c.Create(Prefix+d.ID, Entity, d).Until(d.At.Add(Kept))
 }
 
 // CreatePage returns the write that stores the decisions of a page, of which there is at least one. A refusal comes first,
@@ -176,5 +175,5 @@ func Create(c store.Company, d Decision) store.Op {
 func CreatePage(c store.Company, decisions []Decision) store.Op {
 	first := max(0, slices.IndexFunc(decisions, func(d Decision) bool { return d.Verdict != Permitted }))
 	page := Decisions{Decision: decisions[first], Others: slices.Delete(slices.Clone(decisions), first, first+1)}
-	return c.Create(Prefix+page.ID, Entity, page).Until(page.At.Add(Kept)).Quietly()
+	return c.Create(Prefix+page.ID, Entity, page).Until(page.At.Add(Kept))
 }

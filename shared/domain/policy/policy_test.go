@@ -20,7 +20,7 @@ func TestCreate(t *testing.T) {
 	d := policy.Decision{ID: "d", Verdict: policy.Denied, At: now}
 	op := policy.Create(store.For(nil, "c"), d)
 	want := store.Op{
-		Key: "DECISION#d", Action: store.Put, Condition: store.IfAbsent, Entity: policy.Entity, Expires: now.Add(180 * 24 * time.Hour), Quiet: true,
+		Key: "DECISION#d", Action: store.Put, Condition: store.IfAbsent, Entity: policy.Entity, Expires: now.Add(180 * 24 * time.Hour),
 	}
 	if diff := cmp.Diff(want, op, cmpopts.IgnoreFields(store.Op{}, "Partition", "Body")); diff != "" {
 		t.Errorf("op differs (-want +got):\n%s", diff)

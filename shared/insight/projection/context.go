@@ -72,6 +72,7 @@ type Context struct {
 	Executives      map[string]Excess                  `json:"executives" doc:"executives that asked for more than their quota of a day, by id"`
 	Timeline        []timeline.Entry                   `json:"timeline" doc:"the newest ten entries, newest first"`
 	Recommendations map[string]recommendation.Standing `json:"recommendations" doc:"what was decided about recommendations, by id"`
+	Sizes           map[string][]SizeStep              `json:"sizes,omitempty" doc:"by kind, the records that grow with use and expire, in steps of a sixth of the time for which they are kept; the oldest step counts until all of it has expired"`
 	Rebuilding      Rebuilding                         `json:"rebuilding,omitzero" doc:"the rebuild that is under way"`
 }
 

@@ -10,7 +10,9 @@ import (
 	"orgops/shared/base/text"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
@@ -38,7 +40,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if f.has(c) {
 			continue
 		}
-		if rule := f.rule(c.Entity); rule != nil && !expiry(c) {
+		if rule := f.rule(c.Entity); rule != nil && (c.New != nil || !Expires(c.Entity)) {
 			if err := f.apply(c, rule); err != nil {
 				failed = append(failed, Failure{Change: c, Err: err})
 			} else {
@@ -50,9 +52,12 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 	return f.Context, f.entries, failed
 }
 
-// apply folds one change. Of a change whose facts a rebuild has read from the records, it adds the entries only.
+// apply folds one change. Of a change whose facts a rebuild has read from the records, it adds the entries only, and the size, which a
+// rebuild does not read.
 func (f *folding) apply(c store.Change, rule func(store.Change) error) error {
 	if f.covers(c) {
+		f.own()
+		f.measure(c)
 		aside := folding{Context: f.Context}
 		aside.own()
 		err := aside.rule(c.Entity)(c)
@@ -64,6 +69,7 @@ func (f *folding) apply(c store.Change, rule func(store.Change) error) error {
 		return err
 	}
 	f.reach(c.At)
+	f.measure(c)
 	f.bound()
 	return nil
 }
@@ -106,15 +112,14 @@ func (f *folding) rule(entity string) func(store.Change) error {
 		return f.refusals
 	case MarkEntity:
 		return f.mark
+	case audit.Entity, executive.RecordEntity, policy.Entity:
+		return f.counted
 	}
 	return nil
 }
 
-// Shows reports whether a context shows facts of the items of an entity.
-func Shows(entity string) bool { return new(folding).rule(entity) != nil }
-
-// expiry reports whether a change is the removal of a receipt, which nothing depends on.
-func expiry(c store.Change) bool { return c.Entity == arrival.ReceiptEntity && c.New == nil }
+// Shows reports whether a context shows facts of the items of an entity, more than their size.
+func Shows(entity string) bool { return !isCounted(entity) && new(folding).rule(entity) != nil }
 
 // own copies, on its first call, every map and slice that folding changes in place.
 func (f *folding) own() {
@@ -128,6 +133,7 @@ func (f *folding) own() {
 	f.Recommendations, f.Executives = maps.Clone(f.Recommendations), maps.Clone(f.Executives)
 	f.Goals.Listed, f.Goals.Former = slices.Clone(f.Goals.Listed), slices.Clone(f.Goals.Former)
 	f.Goals.Providers, f.Goals.Explained = maps.Clone(f.Goals.Providers), maps.Clone(f.Goals.Explained)
+	f.Sizes = cloneSizes(f.Sizes)
 	f.Goals.Work, f.Timeline = maps.Clone(f.Goals.Work), slices.Clone(f.Timeline)
 	f.Governance.Waiting, f.Governance.Unanswered = slices.Clone(f.Governance.Waiting), slices.Clone(f.Governance.Unanswered)
 	d := &f.Deliveries

@@ -40,6 +40,7 @@ func (f *folding) expire(now time.Time) {
 		r.Taken = r.Taken.Trim(now)
 		f.Results[name] = r
 	}
+	f.forgetSizes(now)
 	f.Governance.Waiting.forget(oldestHour(now))
 	f.Governance.Unanswered.forget(oldestDay(now))
 	for name, e := range d.Endpoints {

@@ -355,7 +355,7 @@ func TestRebuild(t *testing.T) {
 
 // recorded returns a context without what the records do not hold.
 func recorded(p projection.Context) projection.Context {
-	p.ContextVersion, p.Applied, p.UpdatedAt, p.Memory.LastChangedAt = 0, "", time.Time{}, time.Time{}
+	p.ContextVersion, p.Applied, p.UpdatedAt, p.Memory.LastChangedAt, p.Sizes = 0, "", time.Time{}, time.Time{}, nil
 	for name, m := range p.Memory.Providers {
 		m.LastChangedAt = time.Time{}
 		p.Memory.Providers[name] = m

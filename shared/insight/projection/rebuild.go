@@ -17,7 +17,8 @@ import (
 // too early and never too late: when a memory was last removed, when an integration was last enabled or reconfigured or
 // entered the sandbox, the newest delivery received, outcomes and delays whose deliveries or runs have expired, and, if the status is the same, since when a goal has
 // it. Without old such a time is that of the record. Attempts count only if the log of their delivery has them, which keeps
-// 25. A company that has had more than 57 providers gets its own entries again for those in the entry former.
+// 25. Sizes are taken over, and a mistake in them ends when the records have expired. A company that has had more than 57 providers
+// gets its own entries again for those in the entry former.
 //
 // Rebuild leaves out a record that it cannot decode, and returns it as a change with the reason. The context is valid all the same.
 func Rebuild(old Context, records []store.Item) (next Context, failed Failures) {
@@ -42,6 +43,7 @@ func lasting(old Context) Context {
 	p := Empty(old.CompanyID)
 	p.ContextVersion, p.Applied, p.UpdatedAt = old.ContextVersion+1, old.Applied, old.UpdatedAt
 	p.Shards, p.Rebuilt = old.Shards, old.Rebuilt
+	p.Sizes = old.Sizes                         // the records of most of these kinds are not read
 	maps.Copy(p.Incarnations, old.Incarnations) // also of an integration that was deleted, and of which no record is left
 	p.Memory.LastChangedAt, p.Memory.Since = old.Memory.LastChangedAt, old.Memory.Since
 	for name, m := range old.Memory.Providers {
