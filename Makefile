@@ -352,7 +352,7 @@ $(CLIENTS_PYTHON_STAMP): $(CLIENTS)/python/requirements.txt
 $(VENV_STAMPS): | needs-python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	$(@D)/bin/pip install --quiet --no-compile --disable-pip-version-check --no-deps --requirement $<
 	$(@D)/bin/pip check
 	cp $< $@
 
