@@ -8,6 +8,8 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 GO ?= go
+# Without the checkout's path in what is built, another checkout finds it in Go's build cache.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS 2> /dev/null) -trimpath)
 PYTHON ?= python3
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
