@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"orgops/local/process"
@@ -36,7 +37,7 @@ const (
 
 // fill writes n items as a company has them after a month: of 20 items 8 are memories, 5 deliveries, 4 decisions, and one each
 // an entry of the timeline, an audit record and a sync run. The writes stay out of the change feed, so the caller rebuilds the
-// context.
+// context. Many commits wait at once, so the writer stores them in one synced transaction: that is the way to store in bulk.
 func (s *service) fill(ctx context.Context, company string, n int) error {
 	data, err := process.OpenEmbedded(ctx, filepath.Join(s.folder, "data"), false, time.Now)
 	if err != nil {
@@ -44,16 +45,37 @@ func (s *service) fill(ctx context.Context, company string, n int) error {
 	}
 	defer func() { _ = data.Close() }()
 	f := filling{company: store.For(data.Store, company), now: time.Now().UTC(), n: n}
-	var ops []store.Op
-	for i := range n {
-		if ops = append(ops, f.item(i).Quietly()); len(ops) == store.MaxOps || i == n-1 {
-			if err := f.company.Commit(ctx, ops...); err != nil {
-				return err
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	firsts := make(chan int)
+	var working sync.WaitGroup
+	for range fillers {
+		working.Go(func() {
+			for first := range firsts {
+				if err := f.commit(ctx, first); err != nil {
+					stop(err)
+				}
 			}
-			ops = ops[:0]
-		}
+		})
 	}
-	return nil
+	for first := 0; first < n && ctx.Err() == nil; first += store.MaxOps {
+		firsts <- first
+	}
+	close(firsts)
+	working.Wait()
+	return context.Cause(ctx)
+}
+
+// fillers is how many commits wait at once.
+const fillers = 32
+
+// commit writes the items of one commit.
+func (f filling) commit(ctx context.Context, first int) error {
+	var ops []store.Op
+	for i := first; i < min(first+store.MaxOps, f.n); i++ {
+		ops = append(ops, f.item(i).Quietly())
+	}
+	return f.company.Commit(ctx, ops...)
 }
 
 // at spreads the items over 29 days, because deliveries are kept for 30, and the last ones over the last day.
@@ -110,7 +132,7 @@ func (f filling) goal(i int) store.Op {
 
 func (f filling) memory(i int) store.Op {
 	m, _ := memory.Apply(memory.Memory{}, "webhook", memory.Draft{
-		ExternalID: fmt.Sprint("t-", i), Kind: "ticket", Title: fmt.Sprint("Ticket ", i), Body: filler + filler + filler, URL: fmt.Sprint("https://example.com/tickets/", i),
+		ExternalID: fmt.Sprint("t-", i), Kind: "ticket", Title: fmt.Sprint("Ticket ", i), Body: filler, URL: fmt.Sprint("https://example.com/tickets/", i),
 	}, f.at(i))
 	return f.company.Create(memory.Key(m.ID), memory.Entity, m)
 }
@@ -121,7 +143,7 @@ func (f filling) delivery(i int) store.Op {
 		Head: delivery.Head{
 			EventID: id.At(at, "event", fmt.Sprint(i)), Endpoint: "webhook", Event: "memory.created", CreatedAt: at,
 		},
-		Payload: json.RawMessage(fmt.Sprintf(`{"type":"memory.created","data":{"title":"Ticket %d","body":%q}}`, i, filler+filler)),
+		Payload: json.RawMessage(fmt.Sprintf(`{"type":"memory.created","data":{"title":"Ticket %d"}}`, i)),
 	}
 	d.Log(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204, LatencyMS: 90})
 	d.End(delivery.Delivered)

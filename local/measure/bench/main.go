@@ -33,7 +33,7 @@ type settings struct {
 	only     string
 	profile  string
 	duration time.Duration
-	million  bool   // also measure a company with a million items
+	sizes    string // flat: the companies' numbers of items, in rising order
 	ordered  bool   // that integration receives the events about one record, in order
 	roots    string // certificates that the service trusts; "": the system's
 	apart    bool   // a second integration receives the deliveries, so that disabling it leaves the publishers alone
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
 	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
-	flags.BoolVar(&s.million, "million", false, "flat: also measure a company with 1,000,000 items, which takes minutes to fill")
+	flags.StringVar(&s.sizes, "sizes", "1000,100000", "flat: the companies' numbers of items, in rising order; 10,000,000 take 8 GB of disk")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
 		return err

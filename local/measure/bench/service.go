@@ -71,14 +71,14 @@ func (s *service) launch(ctx context.Context) error {
 	if err := s.process.Start(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute) // of millions of items some are read first
 	for time.Now().Before(deadline) {
 		if resp, err := http.Get(s.base + "/healthz"); err == nil {
 			return resp.Body.Close()
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	return errors.New("the service did not answer within 10 s")
+	return errors.New("the service did not answer within a minute")
 }
 
 // halt stops the process with SIGTERM.
