@@ -245,6 +245,11 @@ emulate: $(CDK_STAMP) $(CLOUD_STAMP) .tools/java/dynamodb-local/pom.xml ## deplo
 	$(GO) build -o bin/emulate ./local/suite/cloud/emulate
 	exec bin/emulate
 
+# It takes half an hour, so make test leaves it out.
+.PHONY: spread
+spread: tools ## send WEBHOOKS (10,000) webhooks of one company over 8 sub-partitions to the emulated AWS, and compare with the local process
+	$(GO) test ./local/suite/blackbox -count=1 -v -timeout 150m -run TestSpread -args -webhooks $(WEBHOOKS)
+
 .PHONY: fuzz
 fuzz: ## fuzz each parser of outside input for FUZZTIME (10s)
 	@grep -rlE --include='*_test.go' '^func Fuzz' functions shared local | xargs -n1 dirname | sort -u | while read -r dir; do \
@@ -271,6 +276,7 @@ bench-console: $(BROWSER_STAMP) ## measure the console with 10,000 deliveries: f
 
 # bench-cold needs only Linux and Go. LIMIT=2 makes it fail if a function's init takes more than twice the bare function's.
 STARTS ?= 25
+WEBHOOKS ?= 10000
 LIMIT ?= 0
 .PHONY: bench-cold
 bench-cold: ## start every Lambda function STARTS (25) times and compare it with a bare one: init, first answer, memory, size

@@ -51,7 +51,7 @@ func startDeployed(t *testing.T) *target {
 			return err
 		},
 		setPlan: stack.SetPlan, throttled: os.Getenv(concurrency) != "",
-		checks: []check{{"rights", d.checkRights}, {"expiry", d.checkExpiry}},
+		checks: []check{{"rights", d.checkRights}, {"expiry", d.checkExpiry}}, deployed: d,
 	}
 	return d.target
 }

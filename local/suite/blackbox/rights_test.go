@@ -128,15 +128,7 @@ func (d *deployed) checkExpiry(t *testing.T, w *world) {
 
 // expire ends a certification a minute ago, and sets its timer.
 func (d *deployed) expire(ctx context.Context, company, provider string) error {
-	getenv := func(name string) string {
-		for _, variable := range slices.Backward(d.env) {
-			if value, ok := strings.CutPrefix(variable, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-	table, err := process.OpenTable(ctx, getenv, slog.New(slog.DiscardHandler))
+	table, err := process.OpenTable(ctx, d.getenv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -149,4 +141,14 @@ func (d *deployed) expire(ctx context.Context, company, provider string) error {
 	i.Certification.ExpiresAt = now.Add(-time.Minute)
 	return c.Commit(ctx, c.Replace(integration.Key(provider), integration.Entity, version, i),
 		c.Timer(now, integration.ExpiryTimer, fmt.Sprintf("%s@%d", provider, version+1)))
+}
+
+// getenv returns a variable of the stack's environment.
+func (d *deployed) getenv(name string) string {
+	for _, variable := range slices.Backward(d.env) {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }

@@ -20,6 +20,7 @@ type target struct {
 	checks        []check       // what only this target can show; they run before the journeys, or in parallel with them
 	log           func() string // returns the log so far
 	every         time.Duration // the interval at which poll asks
+	deployed      *deployed     // nil: the target is another one
 	throttled     bool          // the account is small, so that the gateway refuses requests for want of concurrency
 }
 
