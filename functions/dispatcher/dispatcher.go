@@ -173,7 +173,7 @@ func names(events []readyEvent) []string {
 
 // late is the age from which a replayed change counts as tried before. An earlier process may then have made the attempt
 // without recording it, so the delivery is recorded before its next attempt. It is shorter than the time for which a Lambda
-// retries a failed write before the change is redelivered, and longer than the stream's usual delay.
+// retries a write to a store that is away before the change is redelivered, and longer than the stream's usual delay.
 const late = time.Minute
 
 // submit asks for the first attempt of an event's delivery to an endpoint. A filter or a transformation is evaluated in the background, in

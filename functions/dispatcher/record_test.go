@@ -1,23 +1,29 @@
 package dispatcher_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
 
 // failing makes the writes of a company's deliveries fail until the test calls heal, and counts them.
 func (r *running) failing(company string) (failed *atomic.Int64, heal func()) {
+	return r.failingWith(company, store.ErrUnavailable)
+}
+
+func (r *running) failingWith(company string, err error) (failed *atomic.Int64, heal func()) {
 	failed = &atomic.Int64{}
 	r.faulty.Before(func(ops []store.Op) error {
 		for _, op := range ops {
 			if id, _ := op.Partition.CompanyID(); id == company && op.Entity == delivery.Entity {
 				failed.Add(1)
-				return store.ErrUnavailable
+				return err
 			}
 		}
 		return nil
@@ -64,6 +70,34 @@ func TestDispatcher_NotRecorded_Redelivered(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	r.wantSettled("a", states{delivery.Delivered: 1})
+	r.wantReceived(receiver, 1)
+}
+
+// TestDispatcher_Refused checks that a change fails soon if the store refuses its record as a store without the right does, and that
+// the attempt is not made again when the change is redelivered.
+func TestDispatcher_Refused(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	receiver := r.Receive()
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.remember("a", 1)
+	changes := r.Changes(2)
+	r.run(feedOf())
+	denied := errors.New("AccessDeniedException")
+	_, heal := r.failingWith("a", denied)
+	handle := func() error {
+		done := make(chan error, 1)
+		r.dispatcher.Handle(t.Context(), store.Batch{Changes: changes, Replay: true}, func(err error) { done <- err })
+		return <-done
+	}
+	for range 2 {
+		if err := handle(); !errors.Is(err, denied) {
+			t.Errorf("the change ended with %v, want %v", err, denied)
+		}
+	}
+	heal()
+	errtest.Must(t, handle())
 	r.wantSettled("a", states{delivery.Delivered: 1})
 	r.wantReceived(receiver, 1)
 }

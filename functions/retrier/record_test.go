@@ -68,6 +68,27 @@ func TestRetrier_NotRecorded_Redelivered(t *testing.T) {
 	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 }
 
+// TestRetrier_Refused checks that a message fails soon if the store refuses the record of its attempt, as without the right to write,
+// and that the next message records the attempt and makes none.
+func TestRetrier_Refused(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	j := r.deliver(1)
+	denied, writes := errors.New("AccessDeniedException"), 0
+	r.faulty.Before(func([]store.Op) error { writes++; return denied })
+	body, err := json.Marshal(j)
+	errtest.Must(t, err)
+	if _, err = r.Handle(t.Context(), queue.Received{Message: queue.Message{Body: body}, Receives: 1}); !errors.Is(err, denied) {
+		t.Errorf("the message ended with %v, want %v", err, denied)
+	}
+	if writes != 4 {
+		t.Errorf("%d writes, want 4 within 1.4 s", writes)
+	}
+	r.faulty.Before(nil)
+	r.wantDone("the message, received again,", r.handle(j), 1)
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
+}
+
 // TestRetrier_NotRecorded_Requested checks that a retry that is requested before an attempt is recorded is still made.
 func TestRetrier_NotRecorded_Requested(t *testing.T) {
 	t.Parallel()

@@ -20,8 +20,8 @@
 //	given      the source has given it. It gets a slot, or ends without one. A Feed's    place    placed, ended; Feed: waiting,
 //	           task goes to its lane, or to its line, or waits for the task of the                decided, joining, met, returned
 //	           same delivery in progress. If an earlier process may have recorded its
-//	           delivery, the record is read. If the last attempt of a Queue's or a
-//	           Backlog's delivery is unrecorded, it is recorded, and none is made                 decided
+//	           delivery, the record is read. If the last attempt of its delivery is
+//	           unrecorded, it is recorded, and none is made                                       decided
 //	waiting    a Feed's task is in the lane of its endpoint. When a slot is free, it     –        placed, decided
 //	           goes on. After 10 s, or at shutdown, it is recorded as due later
 //	placed     it has a slot. The endpoint's state and its bounds are asked              ask      asked, ended; Feed: decided
@@ -51,8 +51,9 @@
 //	Backlog  the recovery's message comes back. Nothing is written before an attempt, so an unrecorded one is made again
 //
 // If a step panics, the attempt has failed, or is made later (see lose). If the store fails, the writer keeps the Feed's records, and
-// the outcomes of the others stay in memory, at most 4096. The company's attempts, or all after a second company's failure, stop until
-// a write succeeds. A claim is such a write.
+// the outcomes of the others stay in memory, at most 4096. If it refuses a record, as without the right to write, the task fails after
+// 1.4 s, and its outcome stays in memory. The company's attempts, or all after a second company's failure, stop until a write succeeds. A
+// claim is such a write.
 package courier
 
 import (

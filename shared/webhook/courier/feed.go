@@ -84,10 +84,13 @@ func (c *Courier) finish(t *Task, err error) phase {
 	return returned
 }
 
-// stored takes a task from the writer.
+// stored takes a task from the writer. An attempt that is not recorded is kept, so that a redelivery of its change makes no other.
 func (c *Courier) stored(t *Task, err error) {
-	if err == nil {
+	switch {
+	case err == nil:
 		c.count(&t.Delivery)
+	case t.Delivery.Made > 0:
+		c.records.keep(t)
 	}
 	c.finish(t, err)
 }

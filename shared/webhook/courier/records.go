@@ -33,7 +33,7 @@ type records struct {
 
 type recordKey struct{ company, key string }
 
-// kept holds a delivery after an attempt, and the version of the record that it replaces.
+// kept holds a delivery after an attempt, and the version of the record that it replaces, which is 0 if the Feed creates it.
 type kept struct {
 	delivery delivery.Delivery
 	version  int64
@@ -97,7 +97,7 @@ func (r *records) take(t *Task) (ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.kept[t.record()]
-	if ok = ok && t.Source != Feed; ok {
+	if ok = ok && (t.Source == Feed) == (one.version == 0); ok {
 		t.Delivery, t.Version = one.delivery, one.version
 		delete(r.kept, t.record())
 	}

@@ -3,6 +3,7 @@ package courier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"orgops/shared/base/wait"
@@ -51,21 +52,21 @@ func (c *Courier) claim(ctx context.Context, t *Task) error {
 	return err
 }
 
-// save writes the record of a delivery, and tries again with backoff. If it cannot write the record, it keeps it in memory and returns
-// the error.
+// save writes the record of a delivery, and tries again with backoff, a few times if the store refuses it. If it cannot write the
+// record, it keeps it in memory and returns the error.
 func (c *Courier) save(ctx context.Context, t *Task) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, recordFor)
 		defer stop()
 	}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause, tries := firstPause, 1; ; pause, tries = min(2*pause, lastPause), tries+1 {
 		err := c.replace(ctx, t)
 		if err == nil || errors.Is(err, store.ErrConflict) {
 			return err
 		}
 		c.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
-		if !wait.For(ctx, pause) {
+		if tries >= refusals && refused(err) || !wait.For(ctx, pause) {
 			c.records.keep(t)
 			return err
 		}
@@ -75,7 +76,7 @@ func (c *Courier) save(ctx context.Context, t *Task) error {
 // lineTries bounds how often replace repeats a write because the delivery's line has changed.
 const lineTries = 20
 
-var errBusyLine = errors.New("the delivery's line changes too often")
+var errBusyLine = fmt.Errorf("%w: the delivery's line changes too often", store.ErrUnavailable)
 
 // replace writes the record of a delivery. If the delivery has ended, it leaves its line in the same transaction.
 func (c *Courier) replace(ctx context.Context, t *Task) error {

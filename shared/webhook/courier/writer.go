@@ -14,7 +14,7 @@ import (
 
 // writer stores the deliveries of the Feed. If separate is false, it stores many in one transaction: their order does not matter, and
 // only the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time. It
-// keeps a delivery that it could not store, and tries again until the Feed ends.
+// keeps a delivery that it could not store, and tries again until the Feed ends, or until the store has refused it a few times.
 type writer struct {
 	store    store.Store
 	separate bool
@@ -107,11 +107,20 @@ func (w *writer) commit(ctx context.Context, writes []write) {
 	}
 }
 
+// refusals bounds the tries of a write that the store refuses.
+const refusals = 4
+
+// refused reports whether the store refuses a write for a reason that time does not remove, such as a missing right or table. The source
+// then learns of it soon: a Lambda would be busy until its time limit, and its log would not tell why.
+func refused(err error) bool {
+	return !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknown)
+}
+
 // settle ends a write, or tries it again later if it failed and the dispatcher goes on.
 func (w *writer) settle(ctx context.Context, one write, err error) {
 	company, _ := one.op.Partition.CompanyID()
 	w.wrote(company, err)
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || one.tries+1 >= refusals && refused(err) {
 		w.done(one.task, err)
 		return
 	}
