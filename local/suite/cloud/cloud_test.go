@@ -118,18 +118,6 @@ func wantError(t *testing.T, err error, holds ...string) {
 	}
 }
 
-func TestLocal(t *testing.T) {
-	t.Parallel()
-	got, err := local("http://127.0.0.1:4566", "https://abc.execute-api.127.0.0.1:4566/live")
-	errtest.Must(t, err)
-	if want := "http://127.0.0.1:4566/_aws/execute-api/abc/live"; got != want {
-		t.Errorf("address = %s, want %s", got, want)
-	}
-	if _, err := local("http://127.0.0.1:4566", "https://example.com/live"); err == nil {
-		t.Error("an address outside API Gateway was accepted")
-	}
-}
-
 func TestStack_Refusals(t *testing.T) {
 	t.Parallel()
 	s := &Stack{Home: t.TempDir()}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // stackName names the stack that infra creates without a tenant.
@@ -37,20 +35,6 @@ func (s *Stack) deploy(ctx context.Context, t tools, values ...string) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	s.Outputs = outputs[stackName]
-	s.URL, err = local(s.Endpoint, s.Outputs["ApiUrl"])
-	return err
-}
-
-// local returns the emulator's address for an API. The API's public name, https://ID.execute-api.HOST/STAGE, does not
-// resolve.
-func local(endpoint, public string) (string, error) {
-	u, err := url.Parse(public)
-	if err != nil {
-		return "", err
-	}
-	id, _, ok := strings.Cut(u.Hostname(), ".execute-api.")
-	if !ok {
-		return "", fmt.Errorf("output ApiUrl %q is not an API's address", public)
-	}
-	return endpoint + "/_aws/execute-api/" + id + u.Path, nil
+	s.URL = s.Outputs["ApiUrl"]
+	return nil
 }

@@ -19,12 +19,12 @@ def main() -> int:
     from localstack.runtime.main import main as serve
 
     routing.patch()
-    addresses.patch()
     dynamodb.patch(chosen.dynamodb)
     functions.patch(Path(chosen.home, "logs"))
     authorizer.patch()
     responses.patch()
     resources.patch()
+    addresses.patch(f"http://127.0.0.1:{chosen.port}")  # after resources, which unwraps what this one wraps
     streams.patch()
     rights.patch(Path(chosen.home))
     return serve()
