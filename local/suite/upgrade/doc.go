@@ -8,4 +8,7 @@
 //
 // testdata has the data folder of the release before. That release's own program wrote it, driven by the same requests with
 // which the tests drive today's code. CONTRIBUTING.md says how to write it again after a release.
+//
+// It has no notices, channels, passkeys and factors, because 0.1.0 knows none of them. It has a sign-in by single sign-on that has begun, and no
+// code and no assertion: those live for minutes, and a user whose sign-in is cut off begins another.
 package upgrade

@@ -41,6 +41,7 @@ func requests(owner, address string) []request {
 		{http.MethodPut, "/operations/policies", object{"policies": []object{{
 			"id": "quiet", "mode": "log-only", "text": `forbid (principal, action == Action::"timeline.note", resource);`,
 		}}}},
+		{http.MethodPut, "/operations/sso", object{"protocol": "oidc", "oidc": object{"issuer": address, "clientId": "orgops", "clientSecret": "s3cret"}}},
 	}
 }
 
@@ -67,6 +68,12 @@ func drive(ctx context.Context, base string) error {
 		if err := client.Do(ctx, r.method, r.path, r.body, nil); err != nil {
 			return fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
+	}
+	if err := refuse(ctx, client); err != nil {
+		return err
+	}
+	if err := begin(ctx, base, client.Company()); err != nil {
+		return err
 	}
 	return deliver(ctx, client, base, to)
 }

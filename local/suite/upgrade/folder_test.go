@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"orgops/shared/base/freeport"
+	"orgops/shared/domain/sso"
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/testkit/errtest"
 )
@@ -81,7 +82,7 @@ func written(t *testing.T, program string) string {
 		c.Stderr = t.Output()
 		return c
 	}
-	create := command("admin", "company", "create", "--name", "Acme", "--email", founderEmail, "--password-stdin")
+	create := command("admin", "company", "create", "--name", "Acme", "--email", founderEmail, "--plan", sso.Plan, "--password-stdin")
 	create.Stdin = strings.NewReader(founderPassword + "\n")
 	errtest.Must(t, create.Run())
 	serve := command()

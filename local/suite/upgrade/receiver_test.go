@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 // signingSecret signs the deliveries to the receiver.
 const signingSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 
-// receiver takes deliveries and serves a feed on this machine. Both releases reach it while they are driven.
+// receiver takes deliveries, serves a feed, and is an OpenID provider on this machine. Both releases reach it while they are driven.
 type receiver struct {
 	*httptest.Server
 	broken atomic.Bool // it answers 500
@@ -31,6 +32,12 @@ func newReceiver() *receiver {
 
 // ServeHTTP implements http.Handler.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	if request.URL.Path == "/.well-known/openid-configuration" {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"issuer":%[1]q,"authorization_endpoint":"%[1]s/authorize","token_endpoint":"%[1]s/token","jwks_uri":"%[1]s/keys",
+			"id_token_signing_alg_values_supported":["RS256"]}`, r.URL)
+		return
+	}
 	if request.Method == http.MethodGet {
 		w.Header().Set("Content-Type", "application/rss+xml")
 		fmt.Fprint(w, `<rss version="2.0"><channel><title>News</title><item><guid>1</guid><title>From the feed</title></item></channel></rss>`)
@@ -43,6 +50,50 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case r.broken.Load():
 		w.WriteHeader(http.StatusInternalServerError)
 	}
+}
+
+// refuse sends webhooks that the service refuses, without a signature and with a body that is no object, and waits until both are counted.
+func refuse(ctx context.Context, client *apiclient.Client) error {
+	signer, err := standardwebhooks.NewSigner([]string{signingSecret})
+	if err != nil {
+		return err
+	}
+	unread := []byte("no object")
+	for _, header := range []http.Header{{}, signer.Headers("msg_unread", unread, time.Now())} {
+		if client.Inbound(ctx, "webhook", header, unread, nil) == nil {
+			return errors.New("a webhook that cannot be read was accepted")
+		}
+	}
+	return poll(ctx, "the count of refused webhooks", func() (bool, error) {
+		var is struct {
+			Health struct {
+				Inbound struct {
+					Refused    int `json:"refused24h"`
+					Unverified int `json:"unverified24h"`
+				} `json:"inbound"`
+			} `json:"health"`
+		}
+		err := client.Do(ctx, http.MethodGet, "/integrations/webhook", nil, &is)
+		return is.Health.Inbound.Refused*is.Health.Inbound.Unverified > 0, err
+	})
+}
+
+// begin begins a single sign-on and leaves it open.
+func begin(ctx context.Context, base, company string) error {
+	const challenge = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/auth/sso/"+company+"/start?code_challenge_method=S256&state=mine&code_challenge="+challenge, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultTransport.RoundTrip(request) // which follows no redirect
+	if err != nil {
+		return err
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusFound {
+		return fmt.Errorf("the sign-in began with %s, want %d", response.Status, http.StatusFound)
+	}
+	return nil
 }
 
 // deliver has deliveries succeed, fail and recover, runs a sync, and asks for an approval.

@@ -18,6 +18,7 @@ import (
 	"orgops/local/command/apiclient"
 	"orgops/local/suite/servicetest"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/sso"
 	"orgops/shared/identity/password"
 	"orgops/shared/insight/rebuild"
 	"orgops/shared/run/config"
@@ -58,7 +59,7 @@ func TestFormer_Opens(t *testing.T) {
 	s := opened(t)
 	client, err := apiclient.Login(t.Context(), apiclient.Account{Base: s.URL, Email: founderEmail, Password: founderPassword})
 	errtest.Must(t, err)
-	absent := []string{"/operations/sso", "/operations/channels/mail", "/operations/channels/slack"} // the plan free has no sso, and nothing is configured
+	absent := []string{"/operations/channels/mail", "/operations/channels/slack"} // nothing is configured
 	for _, path := range readable(t, s.URL) {
 		err := client.Do(t.Context(), http.MethodGet, path, nil, nil)
 		if err != nil && !slices.Contains(absent, path) {
@@ -158,13 +159,13 @@ func TestFormer_Reads(t *testing.T) {
 	t.Parallel()
 	was := shapes(t, opened(t).Process.Services.Store)
 	s := servicetest.Start(t)
-	_, err := company.Provision(t.Context(), s.Process.Services.Store, password.New(), company.New{Name: "Acme", Email: founderEmail, Password: founderPassword}, time.Now())
+	_, err := company.Provision(t.Context(), s.Process.Services.Store, password.New(), company.New{Name: "Acme", Plan: sso.Plan, Email: founderEmail, Password: founderPassword}, time.Now())
 	errtest.Must(t, err)
 	errtest.Must(t, drive(t.Context(), s.URL))
 	is := shapes(t, s.Process.Services.Store)
 	for _, entity := range []string{
 		"approval", "audit", "certification", "company", "context", "credential", "decision", "delivery", "executive", "goal", "integration",
-		"mapping", "memory", "policies", "receipt", "recommendation", "recovery", "sync", "timeline", "user",
+		"mapping", "memory", "policies", "receipt", "recommendation", "recovery", "refusals", "sso", "sso-secret", "sso-try", "sync", "timeline", "user",
 	} {
 		if was[entity].items == 0 {
 			t.Errorf("the fixture has no item of the entity %s, want one to compare", entity)
