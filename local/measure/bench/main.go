@@ -34,6 +34,7 @@ type settings struct {
 	profile  string
 	duration time.Duration
 	sizes    string // flat: the companies' numbers of items, in rising order
+	plan     string // of the companies; "": free
 	ordered  bool   // that integration receives the events about one record, in order
 	roots    string // certificates that the service trusts; "": the system's
 	apart    bool   // a second integration receives the deliveries, so that disabling it leaves the publishers alone
@@ -50,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile, sources or restart")
 	flags.StringVar(&s.sizes, "sizes", "1000,100000", "flat: the companies' numbers of items, in rising order; 10,000,000 take 8 GB of disk")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 		run  func(context.Context, settings) error
 	}{
 		{"direct", direct}, {"floor", floor}, {"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
-		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"restart", restart},
+		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"sources", sources}, {"restart", restart},
 	}
 	for _, scenario := range scenarios {
 		if s.only != "" && s.only != scenario.name {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ const benchPassword = "a password for the bench"
 
 func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error) {
 	email := fmt.Sprintf("founder%d-%d@example.com", i, time.Now().UnixNano())
-	out, err := s.admin(ctx, benchPassword+"\n", "company", "create", "--name", fmt.Sprintf("Bench %d", i), "--email", email, "--password-stdin")
+	out, err := s.admin(ctx, benchPassword+"\n", "company", "create", "--name", fmt.Sprintf("Bench %d", i), "--email", email, "--plan", cmp.Or(s.settings.plan, "free"), "--password-stdin")
 	if err != nil {
 		return tenant{}, err
 	}
