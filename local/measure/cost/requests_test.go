@@ -225,10 +225,10 @@ func (w *world) ownGoal() string {
 	return made.ID
 }
 
-// begin requests a run of the feed.
-func (w *world) begin() (run string) {
+// begin requests a run of a provider.
+func (w *world) begin(provider string) (run string) {
 	var asked struct{ ID string }
-	w.do(w.server(), ask{method: http.MethodPost, path: "/memory/sync/feed"}, &asked)
+	w.do(w.server(), ask{method: http.MethodPost, path: "/memory/sync/" + provider}, &asked)
 	return asked.ID
 }
 
@@ -300,7 +300,7 @@ func requests() map[string]func(*world) ask {
 		"confirm-sync":            func(w *world) ask { return post("/memory/syncs/"+w.awaiting()+"/confirm", "")(w) },
 		"cancel-sync": func(w *world) ask {
 			w.free()
-			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin() + "/cancel"}
+			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin("feed") + "/cancel"}
 		},
 	}
 	maps.Copy(all, integrationRequests())

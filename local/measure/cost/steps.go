@@ -244,6 +244,7 @@ func steps() []step {
 		{"syncer: a run that finds nothing new", units{gets: 5, puts: 1, transactions: 1, read: 6, written: 7, lines: 1}},
 		{"syncer: an unchanged page of 50", units{gets: 6, puts: 1, transactions: 1, read: 56, written: 7, lines: 1}},
 		{"syncer: a changed page of 50", units{gets: 6, puts: 1, transactions: 1, read: 56, written: 113, lines: 1}},
+		{"syncer: an unchanged page of 50 that moves a goal", units{gets: 11, puts: 1, transactions: 2, read: 62, written: 17, lines: 1}},
 		{"notifier: a matter, for one person", units{gets: 3, queries: 1, transactions: 1, read: 5, written: 6}},
 		{"notifier: a mail", units{gets: 7, puts: 1, transactions: 1, read: 7, written: 7}},
 		{"notifier: a mail with a reset", units{gets: 9, queries: 1, puts: 1, transactions: 1, read: 10, written: 11, keys: 1}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -70,16 +71,17 @@ func workers() map[string]func(*world) func() {
 		"dispatcher: a requested sync":                    func(w *world) func() { return w.dispatchesJob(syncrun.Entity) },
 		"dispatcher: a requested sync without a schedule": (*world).dispatchesUnwatched,
 
-		"retrier: an attempt, delivered":                  func(w *world) func() { return w.retries(false, 10*time.Second) },
-		"retrier: an attempt, failed":                     func(w *world) func() { return w.retries(true, 10*time.Second) },
-		"retrier: an attempt at a rate limit":             (*world).retriesLimited,
-		"dispatcher: an event to an ordered endpoint":     (*world).dispatchesOrdered,
-		"retrier: a delivery of a line, delivered":        (*world).retriesLine,
-		"retrier: an early message":                       func(w *world) func() { return w.retries(false, 0) },
-		"retrier: a recovery of 10 deliveries, delivered": (*world).recovers,
-		"syncer: a run that finds nothing new":            func(w *world) func() { return w.syncs("one", "") },
-		"syncer: an unchanged page of 50":                 func(w *world) func() { return w.syncs("two", "") },
-		"syncer: a changed page of 50":                    func(w *world) func() { return w.syncs("three", " next") },
+		"retrier: an attempt, delivered":                    func(w *world) func() { return w.retries(false, 10*time.Second) },
+		"retrier: an attempt, failed":                       func(w *world) func() { return w.retries(true, 10*time.Second) },
+		"retrier: an attempt at a rate limit":               (*world).retriesLimited,
+		"dispatcher: an event to an ordered endpoint":       (*world).dispatchesOrdered,
+		"retrier: a delivery of a line, delivered":          (*world).retriesLine,
+		"retrier: an early message":                         func(w *world) func() { return w.retries(false, 0) },
+		"retrier: a recovery of 10 deliveries, delivered":   (*world).recovers,
+		"syncer: a run that finds nothing new":              func(w *world) func() { return w.syncs("one", "") },
+		"syncer: an unchanged page of 50":                   func(w *world) func() { return w.syncs("two", "") },
+		"syncer: a changed page of 50":                      func(w *world) func() { return w.syncs("three", " next") },
+		"syncer: an unchanged page of 50 that moves a goal": (*world).moves,
 
 		"notifier: a matter, for one person": (*world).tells,
 		"notifier: a mail":                   (*world).mails,
@@ -268,7 +270,7 @@ func (w *world) dispatchesJob(entity string) func() {
 		return w.dispatch(w.put(key, entity, d))
 	}
 	w.free()
-	return w.dispatch(w.stored(syncrun.Key(w.begin())))
+	return w.dispatch(w.stored(syncrun.Key(w.begin("feed"))))
 }
 
 // dispatchesUnwatched processes the change of a requested sync that only a timer of its own finds if its message is lost.
@@ -406,14 +408,33 @@ func (w *world) recovers() func() {
 // syncs runs a sync of the feed with this edition and tag, after a sync with tag one.
 func (w *world) syncs(tag, edition string) func() {
 	w.publish("one", "")
-	w.sync()()
+	w.sync("feed")()
 	w.publish(tag, edition)
-	return w.sync()
+	return w.sync("feed")
 }
 
-func (w *world) sync() func() {
+// moves syncs a list whose records a goal counts, and whose count the goal lacks again.
+func (w *world) moves() func() {
+	w.configure("http", `{"url":"`+w.feed.URL+`","itemsPath":"/items","idPath":"/id","titlePath":"/title","bodyPath":"/content_text","target":"memory"}`)
+	w.call(ask{method: http.MethodPost, path: "/integrations/http/certification"})
+	const body = `{"title":"Entries","measure":{"target":"100","unit":"entries","direction":"up","source":{"provider":"http","stream":"list","pointer":"/id","aggregate":"count"}}}`
+	var made goal.Goal
+	w.do(w.server(), ask{method: http.MethodPost, path: "/goals", body: body}, &made)
+	w.sync("http")()
+	c, key := w.tenant(), goal.Key(made.ID)
+	item, err := c.Get(w.t.Context(), key, &made)
+	errtest.Must(w.t, err)
+	if made.Measure.Current != "50" {
+		w.t.Fatalf("the goal has the number %q, want the 50 entries", made.Measure.Current)
+	}
+	made.Measure.Current = "49"
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Replace(key, goal.Entity, item.Version, made)))
+	return w.sync("http")
+}
+
+func (w *world) sync(provider string) func() {
 	w.free()
-	run := w.begin()
+	run := w.begin(provider)
 	return w.settled(syncer.From(w.fresh()).Worker(), w.message("syncs", syncrun.Job{Company: w.company, Run: run}))
 }
 
