@@ -42,6 +42,7 @@ import (
 //	mailFrom       address that mails come from, such as Orgops <orgops@example.com>, whose domain SES has verified in the region; default: no mails
 //	slackSecret    ARN of a secret of Secrets Manager in the region with the Slack app, a JSON object with clientId, clientSecret and signingSecret;
 //	               default: no app
+//	slackUrl       address of a fake Slack; only next to emulator=true
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
 //	assets         folder with <function>/bootstrap; default: build
@@ -154,6 +155,9 @@ func read(node constructs.Node) (settings, error) {
 	s.canary = chosen("canary", "on", "off", "off")
 	s.unlimited = !chosen("planLimits", "true", "false", "true")
 	emulator := chosen("emulator", "true", "false", "false")
+	if s.SlackURL = value("slackUrl"); s.SlackURL != "" && !emulator {
+		wrong("context slackUrl: %q stands for Slack only in an emulator", s.SlackURL)
+	}
 	var err error
 	if s.AllowNetworks, err = networks(value("allowNetworks"), !emulator); err != nil {
 		problems = append(problems, err)

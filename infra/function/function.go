@@ -27,6 +27,7 @@ type Settings struct {
 	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
 	Egress        *egress.Egress     // nil: functions send from any of AWS's addresses
 	SlackSecret   string             // ARN of the operator's secret with the Slack app; "": none
+	SlackURL      string             // ORGOPS_SLACK_URL: where Slack is, for an emulator; "": slack.com
 	MailFrom      string             // the address that mails come from, of an identity that SES has verified; "": the service sends no mails
 	MailSet       string             // SES's configuration set for them, which the events create
 }
@@ -95,6 +96,9 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	f.Set("ORGOPS_STACK", *awscdk.Stack_Of(unit).StackName())
 	if s.AllowNetworks != "" {
 		f.Set("ORGOPS_ALLOW_NETWORKS", s.AllowNetworks)
+	}
+	if s.SlackURL != "" {
+		f.Set("ORGOPS_SLACK_URL", s.SlackURL)
 	}
 	return f
 }

@@ -14,12 +14,20 @@ var dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
-// startAWS starts the program on stand-ins for DynamoDB with its streams, SQS, KMS and Secrets Manager. `admin aws create` makes
-// the tables, queues and keys, and prints the settings that name them.
+// startAWS starts the program on stand-ins for DynamoDB with its streams, SQS, KMS and Secrets Manager.
 func startAWS(t *testing.T) *target {
 	program := build(t)
+	started := startProgram(t, program, onAWS(t, program, "blackbox")...)
+	started.checks = []check{{"people and machines are told", func(t *testing.T, _ *world) { told(t, program, onAWS(t, program, "told")...) }}}
+	return started
+}
+
+// onAWS returns the settings of the program on the stand-ins. `admin aws create` makes the tables, queues and keys, whose names begin with
+// the prefix, and prints the settings that name them.
+func onAWS(t *testing.T, program, prefix string) []string {
+	t.Helper()
 	env := awstest.Environment(t, dynamo, sqs, moto)
-	create := exec.CommandContext(t.Context(), program, "admin", "aws", "create", "--prefix", "blackbox")
+	create := exec.CommandContext(t.Context(), program, "admin", "aws", "create", "--prefix", prefix)
 	create.Env, create.Stderr = append(os.Environ(), env...), os.Stderr
 	printed, err := create.Output()
 	if err != nil {
@@ -31,5 +39,5 @@ func startAWS(t *testing.T) *target {
 			env = append(env, name+"="+strings.Trim(value, "'"))
 		}
 	}
-	return startProgram(t, program, env...)
+	return env
 }

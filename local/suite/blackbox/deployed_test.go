@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"orgops/local/suite/cloud"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/slacktest"
 )
 
 // concurrency is the variable that limits how many invocations the emulated account runs at once. 10 is the limit of many new
@@ -26,7 +28,10 @@ func startDeployed(t *testing.T) *target {
 		return runningAt(t, url)
 	}
 	log := &logtest.Log{}
-	stack, err := cloud.Start(t.Context(), cloud.Options{Log: log})
+	fake, app := slacktest.New(t), slacktest.App()
+	secret, err := json.Marshal(object{"clientId": app.ClientID, "clientSecret": app.ClientSecret, "signingSecret": app.SigningSecret})
+	errtest.Must(t, err)
+	stack, err := cloud.Start(t.Context(), cloud.Options{Log: log, Slack: &cloud.Slack{URL: fake.URL, Secret: string(secret)}})
 	if err != nil {
 		t.Fatalf("deploy: %v\n%s", err, log.String())
 	}
@@ -51,9 +56,17 @@ func startDeployed(t *testing.T) *target {
 			return err
 		},
 		setPlan: stack.SetPlan, throttled: os.Getenv(concurrency) != "",
-		checks: []check{{"rights", d.checkRights}, {"expiry", d.checkExpiry}}, deployed: d,
+		checks: []check{{"rights", d.checkRights}, {"expiry", d.checkExpiry}, {"people and machines are told", d.checkTold(fake)}}, deployed: d,
 	}
 	return d.target
+}
+
+// checkTold returns the check that lets people and machines be told. The stack sends no mails.
+func (d *deployed) checkTold(fake *slacktest.Slack) func(*testing.T, *world) {
+	return func(t *testing.T, _ *world) {
+		t.Parallel()
+		tell(t, d.target, fake, nil)
+	}
 }
 
 // functionLogs returns the end of the log of every function, each under its name.

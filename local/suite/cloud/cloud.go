@@ -20,7 +20,14 @@ import (
 
 // Options configures a stack's start. The zero value works.
 type Options struct {
-	Log io.Writer // receives each long step and its duration; nil discards them
+	Log   io.Writer // receives each long step and its duration; nil discards them
+	Slack *Slack    // nil: the operator has no Slack app
+}
+
+// Slack describes the operator's Slack app.
+type Slack struct {
+	URL    string // of a fake Slack
+	Secret string // the app, as Secrets Manager keeps it
 }
 
 // Stack holds a deployed stack in an emulator of its own.
@@ -50,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	s := &Stack{Home: home}
 	err = os.Mkdir(s.temporary(), 0o700)
 	if err == nil {
-		err = s.start(ctx, t, o.Log)
+		err = s.start(ctx, t, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.evidence(), s.Close())
@@ -58,14 +65,21 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-func (s *Stack) start(ctx context.Context, t tools, log io.Writer) error {
+func (s *Stack) start(ctx context.Context, t tools, o Options) error {
+	log := o.Log
 	built := make(chan error, 1)
 	go func() { built <- step(log, "building the functions", func() error { return t.build(ctx) }) }()
 	prepared := s.prepare(ctx, t, log)
 	if err := errors.Join(prepared, <-built); err != nil {
 		return err
 	}
-	return step(log, "deploying the stack", func() error { return s.deploy(ctx, t) })
+	return step(log, "deploying the stack", func() error {
+		values, err := s.register(ctx, o.Slack)
+		if err != nil {
+			return err
+		}
+		return s.deploy(ctx, t, values...)
+	})
 }
 
 // prepare starts the emulator and bootstraps its account.

@@ -1,9 +1,11 @@
 package cloud
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 )
@@ -18,6 +20,33 @@ func (s *Stack) Redeploy(ctx context.Context, values ...string) error {
 		return err
 	}
 	return s.deploy(ctx, t, values...)
+}
+
+// register stores the operator's Slack app, and returns the context values that name it.
+func (s *Stack) register(ctx context.Context, app *Slack) ([]string, error) {
+	if app == nil {
+		return nil, nil
+	}
+	body, err := json.Marshal(map[string]string{"Name": "slack", "SecretString": app.Secret, "ClientRequestToken": "00000000-0000-4000-8000-000000000001"})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Endpoint+"/", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	request.Header.Set("X-Amz-Target", "secretsmanager.CreateSecret")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var made struct{ ARN string }
+	if err := json.NewDecoder(response.Body).Decode(&made); err != nil {
+		return nil, fmt.Errorf("the secret of the Slack app: status %d: %w", response.StatusCode, err)
+	}
+	return []string{"slackSecret=" + made.ARN, "slackUrl=" + app.URL}, nil
 }
 
 // deploy deploys the stack and reads its outputs.
