@@ -164,8 +164,8 @@ vendor-console: needs-node ## copy the console's libraries from npm, at the vers
 	$(GO) generate ./functions/console
 
 .PHONY: screenshots
-screenshots: $(BROWSER_STAMP) ## write pictures of the console's pages into screenshots, and renew those of the README
-	$(GO) test ./$(BROWSER) -count=1 -run '^TestConsole$$' -args -pictures '$(CURDIR)/screenshots'
+screenshots: $(BROWSER_STAMP) ## write pictures of the console's pages and of the mails into screenshots, and renew those of the README
+	$(GO) test ./$(BROWSER) -count=1 -run '^(TestConsole|TestMails)$$' -args -pictures '$(CURDIR)/screenshots'
 	mkdir -p $(BROWSER)/images
 	cp screenshots/readme/*.png $(BROWSER)/images/
 
