@@ -42,7 +42,7 @@ func enumerations() []enumeration {
 		{"EmptyBrief", "skip,send", "Whether a brief comes when nothing has changed since the one before"},
 		{"NoticeChannel", "mail,slack", "A way by which notices go"},
 		{"SecurityChannel", "mail", "The way by which notices about a person's own access go"},
-		{"SlackKind", "approval,alert", "What the company's Slack channel is told"},
+		{"SlackKind", "approval,alert,brief", "What the company's Slack channel is told"},
 		{"NoticeKind", "security,approval,alert,brief", "What a notice is about; a person's preferences decide by it"},
 		{"NoticeState", "waiting,sent,failed,omitted", "What became of a notice: waiting until it is due, omitted if there was a reason not to send it"},
 		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},

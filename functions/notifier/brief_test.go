@@ -1,6 +1,8 @@
 package notifier_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/slack"
 )
 
 // schedule lets a user get a brief every day at the next hour, and moves the clock to it.
@@ -122,4 +125,138 @@ func TestBrief(t *testing.T) {
 			t.Errorf("briefs among %q differ (-want +got):\n%s", subjects, diff)
 		}
 	})
+}
+
+// everyone gives the company's defaults a brief every day at the next hour, and fires its timers.
+func (d *desk) everyone(edit func(*notice.Preferences)) {
+	d.T.Helper()
+	now := d.Clock.Now().UTC()
+	due := now.Truncate(time.Hour).Add(time.Hour)
+	p := notice.Defaults()
+	p.Brief = &notice.BriefTimes{At: due.Format("15:04"), Days: []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}}
+	edit(&p)
+	errtest.Must(d.T, d.company.Commit(d.T.Context(), p.Store(d.company, notice.Everyone, 0, now)...))
+	d.Clock.Set(due)
+	d.fire(due, "@1")
+}
+
+// fire fires a timer of a brief, and the timers at the same time that its writes set.
+func (d *desk) fire(due time.Time, subject string) {
+	d.T.Helper()
+	ops, err := notice.Briefed(d.T.Context(), d.company, store.Timer{At: due, Company: d.company.ID(), Kind: notice.BriefTimer, Subject: subject}, due)
+	errtest.Must(d.T, err)
+	if len(ops) > 0 {
+		errtest.Must(d.T, d.company.Commit(d.T.Context(), ops...))
+	}
+	for _, op := range ops {
+		var next store.Timer
+		if json.Unmarshal(op.Body, &next) == nil && next.Kind == notice.BriefTimer && next.At.Equal(due) {
+			d.fire(due, next.Subject)
+		}
+	}
+}
+
+// posts has the Slack channel take the kinds.
+func (d *desk) posts(kinds ...notice.Kind) {
+	d.T.Helper()
+	var s notice.SlackSettings
+	version, err := notice.LoadChannel(d.T.Context(), d.company, notice.Slack, &s)
+	errtest.Must(d.T, err)
+	s.Kinds = kinds
+	errtest.Must(d.T, d.company.Commit(d.T.Context(), notice.SaveChannel(d.company, notice.Slack, version, s)))
+}
+
+// The company's defaults bring the brief to people who have chosen nothing and read it, and to the Slack channel, once, with the same list
+// of what needs attention.
+func TestBrief_Everyone(t *testing.T) {
+	t.Parallel()
+	t.Run("to all of them, and to Slack", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		fake := d.channel()
+		d.posts(notice.Brief)
+		d.join("bob", user.Founder)
+		d.prefer("bob", func(*notice.Preferences) {})
+		d.join("kim", user.Operator)
+		for n := range 60 {
+			d.join(fmt.Sprintf("member-%02d", n), user.Member)
+		}
+		d.happens("feed")
+		d.everyone(func(*notice.Preferences) {})
+		d.sendAll()
+		d.sendAll()
+		to := map[string]int{}
+		for _, m := range d.post.taken {
+			to[strings.TrimSuffix(m.To, "@acme.test")]++
+		}
+		if diff := cmp.Diff([]int{1, 0, 0, 61}, []int{to["ada"], to["bob"], to["kim"], len(d.post.taken)}); diff != "" {
+			t.Errorf("mails to ada, bob, kim and in all differ (-want +got):\n%s", diff)
+		}
+		if got := len(fake.Posted()); got != 1 {
+			t.Fatalf("briefs in Slack = %d, want 1: %v", got, d.outcomes())
+		}
+		mailed, posted := attention(d.post.taken[0].Text), attention(texts(fake.Posted()[0]))
+		if diff := cmp.Diff(mailed, posted); diff != "" {
+			t.Errorf("what needs attention differs (-mail +Slack):\n%s", diff)
+		}
+		if want := "Certify feed"; !strings.Contains(strings.Join(mailed, "\n"), want) {
+			t.Errorf("what needs attention is %q, want %q in it", mailed, want)
+		}
+	})
+	t.Run("not when nothing happened", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		fake := d.channel()
+		d.posts(notice.Brief)
+		d.everyone(func(p *notice.Preferences) { p.Channels.Brief = []notice.Channel{} })
+		d.sendAll()
+		d.want()
+		wantPosted(t, fake)
+		if diff := cmp.Diff([]string{"omitted nothing changed"}, d.outcomes()); diff != "" {
+			t.Errorf("outcomes differ (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("not to a channel that takes no briefs", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.channel()
+		d.everyone(func(p *notice.Preferences) { p.Brief.WhenEmpty = notice.Send })
+		d.sendAll()
+		if got := d.outcomes(); len(got) > 0 {
+			t.Errorf("notices for Slack = %v, want none", got)
+		}
+	})
+	t.Run("at the time of the defaults as they are now", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.everyone(func(p *notice.Preferences) { p.Brief.WhenEmpty = notice.Send })
+		p := notice.Defaults()
+		errtest.Must(t, d.company.Commit(t.Context(), p.Store(d.company, notice.Everyone, 1, d.Clock.Now())...))
+		d.fire(d.Clock.Now().Add(24*time.Hour), "@1")
+		d.sendAll()
+		d.states("brief ada omitted the person no longer wants it")
+	})
+}
+
+// attention returns the lines of a brief about what needs attention.
+func attention(text string) (lines []string) {
+	_, rest, _ := strings.Cut(text, "Needs attention")
+	rest, _, _ = strings.Cut(rest, "What changed")
+	for line := range strings.Lines(rest) {
+		if line = strings.Trim(line, "-•*\n "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// texts returns the texts of a message's sections.
+func texts(m slack.Message) string {
+	var all []string
+	for _, b := range m.Blocks {
+		if b.Text != nil {
+			all = append(all, b.Text.Text)
+		}
+	}
+	return strings.Join(all, "\n")
 }

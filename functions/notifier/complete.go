@@ -23,14 +23,17 @@ func (s *sending) complete(ctx context.Context) (why string, err error) {
 
 // brief fills a brief with what happened since the one before. It is that of the company's page.
 func (s *sending) brief(ctx context.Context) (why string, err error) {
-	if !notice.Reads(s.person.Role) {
+	plan, due := s.preference.Brief, s.notice.CreatedAt
+	switch {
+	case plan == nil:
+		return "the brief has no time any more", nil
+	case s.notice.Channel == notice.Mail && !notice.Reads(s.person.Role):
 		return "the person's role does not read the brief", nil
 	}
 	p, _, err := projection.Load(ctx, s.company)
 	if err != nil {
 		return "", err
 	}
-	plan, due := s.preference.Brief, s.notice.CreatedAt
 	asOf := assessment.AsOf(s.now)
 	since := plan.Before(due, s.preference.Zone())
 	entries, err := assessment.Entries(ctx, s.company, p, since)

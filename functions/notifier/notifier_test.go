@@ -18,6 +18,7 @@ import (
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
@@ -178,19 +179,24 @@ func (d *desk) alert(about string, level int) notice.Matter {
 	}
 }
 
-// turns tells a change of an integration.
-func (d *desk) turns(was, is integration.Integration) {
+// told does what a change of an item tells at once.
+func (d *desk) told(entity string, was, is any) {
 	d.T.Helper()
-	image := func(i integration.Integration) *store.Image {
-		body, err := json.Marshal(i)
+	image := func(v any) *store.Image {
+		if v == nil {
+			return nil
+		}
+		body, err := json.Marshal(v)
 		errtest.Must(d.T, err)
 		return &store.Image{Version: 1, Body: body}
 	}
-	due, err := notice.Due(store.Change{Company: d.company.ID(), Entity: integration.Entity, At: d.Clock.Now(), Old: image(was), New: image(is)})
+	due, err := notice.Due(store.Change{Company: d.company.ID(), Entity: entity, At: d.Clock.Now(), Old: image(was), New: image(is)})
 	errtest.Must(d.T, err)
 	for _, m := range due {
-		_, err := d.notifier.Handle(d.T.Context(), queue.Received{Message: m})
-		errtest.Must(d.T, err)
+		if m.Due.IsZero() {
+			_, err := d.notifier.Handle(d.T.Context(), queue.Received{Message: m})
+			errtest.Must(d.T, err)
+		}
 	}
 	d.sendAll()
 }
@@ -281,7 +287,7 @@ func TestTell(t *testing.T) {
 		off.Disable(integration.DisabledFailing, d.Clock.Now())
 		for _, turn := range [][2]integration.Integration{{works, off}, {off, works}, {works, off}} {
 			d.Clock.Advance(2 * time.Hour)
-			d.turns(turn[0], turn[1])
+			d.told(integration.Entity, turn[0], turn[1])
 		}
 		d.want("ada: webhook was disabled", "ada: webhook is enabled again", "ada: webhook was disabled")
 	})
@@ -323,7 +329,7 @@ func TestTell(t *testing.T) {
 
 func TestApproval(t *testing.T) {
 	t.Parallel()
-	t.Run("reminded, then every founder", func(t *testing.T) {
+	t.Run("reminded, then every founder from the half of its time", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)
 		d.join("bob", user.Founder)
@@ -338,10 +344,14 @@ func TestApproval(t *testing.T) {
 		d.Clock.Advance(6 * time.Hour)
 		d.do(notice.Job{Approval: a.ID, Step: 1})
 		d.sendAll()
-		d.Clock.Advance(12 * time.Hour)
-		d.do(notice.Job{Approval: a.ID, Step: 2})
-		d.sendAll()
-		d.want(`kim: Approval asked: goal.update "Ship"`, `kim: Approval still waits: goal.update "Ship"`, `bob: Approval still waits: goal.update "Ship"`)
+		for step := 2; step <= len(notice.Reminders()); step++ {
+			d.Clock.Advance(6 * time.Hour)
+			d.do(notice.Job{Approval: a.ID, Step: step})
+			d.sendAll()
+		}
+		d.want(`kim: Approval asked: goal.update "Ship"`, `kim: Approval still waits: goal.update "Ship"`, `bob: Approval still waits: goal.update "Ship"`,
+			`bob: Approval soon expires: goal.update "Ship"`)
+		d.do(notice.Job{Approval: a.ID, Step: len(notice.Reminders()) + 1})
 	})
 	t.Run("told when it has expired", func(t *testing.T) {
 		t.Parallel()
@@ -367,6 +377,23 @@ func TestApproval(t *testing.T) {
 		d.do(notice.Job{Approval: a.ID, Step: 1})
 		d.want()
 		d.states("approval-requested ada omitted it was decided meanwhile")
+	})
+	t.Run("an erasure, to those who decide and to the one who asked", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		fake := d.channel()
+		d.join("bob", user.Founder)
+		d.prefer("bob", func(p *notice.Preferences) { p.Quiet = &notice.Quiet{From: "00:00", To: "23:59"} })
+		asks := timeline.Reference{Type: user.Entity, ID: "ada"}
+		a := approval.New(policy.Decision{ID: "a1", At: d.Clock.Now(), Action: erasure.Action, Principal: asks, ActionDigest: "a1"}, json.RawMessage(`{}`), "Acme", asks)
+		errtest.Must(t, d.company.Commit(t.Context(), a.Request(d.company, 0)...))
+		d.told(approval.Entity, nil, a)
+		got := d.sent() // their notices have one time
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"ada: You asked for the erasure of Acme", "bob: Erasure of Acme was asked for"}, got); diff != "" {
+			t.Errorf("mails differ (-want +got):\n%s", diff)
+		}
+		wantPosted(t, fake, "Erasure of Acme was asked for")
 	})
 	t.Run("nobody may decide", func(t *testing.T) {
 		t.Parallel()

@@ -15,14 +15,18 @@ import (
 // tellSlack stores the notice of a matter for the company's Slack channel, if that takes the kind. works reports whether people who
 // read the channel are told there: Slack did not refuse the last message for good.
 func (n *Notifier) tellSlack(ctx context.Context, c store.Company, m notice.Matter) (works bool, err error) {
-	if m.Kind == notice.Security {
+	if m.Kind == notice.Security || m.Only != "" {
 		return false, nil
 	}
 	var to notice.SlackSettings
 	if _, err := notice.LoadChannel(ctx, c, notice.Slack, &to); err != nil || !to.Takes(m.Kind) {
 		return false, err
 	}
-	return to.FailedAt.IsZero(), n.keep(ctx, c, m, notice.SlackBox, m.Post(c.ID(), n.Now()))
+	shared, _, err := notice.LoadPreferences(ctx, c, notice.Everyone)
+	if err != nil {
+		return false, err
+	}
+	return to.FailedAt.IsZero(), n.keep(ctx, c, m, notice.SlackBox, m.Post(c.ID(), n.due(m, shared)))
 }
 
 // spacing is the time between two messages to a channel. Slack takes one a second.
@@ -54,11 +58,17 @@ func (s *sending) post(ctx context.Context) (due time.Time, err error) {
 	if why != "" {
 		return time.Time{}, s.omit(ctx, why)
 	}
-	if free := s.box.Free(s.now); free.After(s.now) && s.notice.Kind != notice.Approval {
+	if free := s.box.Free(s.now); free.After(s.now) && !p.alone() {
 		return free, p.delay(ctx, notice.SlackBox, free, "the channel got ten messages within an hour; the rest comes in one")
 	}
 	if s.box.NextAt.After(s.now) {
 		return s.box.NextAt, nil
+	}
+	if why, err = s.complete(ctx); err != nil {
+		return time.Time{}, err
+	}
+	if why != "" {
+		return time.Time{}, s.omit(ctx, why)
 	}
 	err = p.claim(ctx)
 	if errors.Is(err, store.ErrConflict) { // another message to the channel is under way
@@ -69,6 +79,9 @@ func (s *sending) post(ctx context.Context) (due time.Time, err error) {
 	}
 	return p.attempt(ctx)
 }
+
+// alone reports whether the notice goes at its time in a message of its own.
+func (p *posting) alone() bool { return p.notice.Kind == notice.Approval || p.notice.Alone() }
 
 // load reads what decides about the notice, and says why it is not sent, "" if it is.
 func (p *posting) load(ctx context.Context) (why string, err error) {
@@ -83,6 +96,9 @@ func (p *posting) load(ctx context.Context) (why string, err error) {
 	case !p.notice.Until.IsZero() && !p.now.Before(p.notice.Until):
 		return "it came too late", nil
 	}
+	if p.preference, _, err = notice.LoadPreferences(ctx, p.company, notice.Everyone); err != nil {
+		return "", err
+	}
 	if p.box, p.boxAt, err = p.Notifier.box(ctx, p.company, notice.SlackBox); err != nil {
 		return "", err
 	}
@@ -95,7 +111,7 @@ func (p *posting) load(ctx context.Context) (why string, err error) {
 // claim notes that this worker posts the notice, and those that wait with it, and keeps the channel for a second.
 func (p *posting) claim(ctx context.Context) error {
 	c := p.company
-	if p.notice.Attempts == 0 && p.notice.Kind != notice.Approval {
+	if p.notice.Attempts == 0 && !p.alone() {
 		p.gather()
 	}
 	if err := p.loadJoined(ctx); err != nil {

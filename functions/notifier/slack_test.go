@@ -295,3 +295,24 @@ func TestSlack_Removed(t *testing.T) {
 		t.Errorf("outcomes = %v, want %v", got, want)
 	}
 }
+
+// The channel keeps the quiet hours of the company's defaults. What reaches every founder at once does not wait.
+func TestSlack_Quiet(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	fake := d.channel()
+	d.Clock.Set(time.Date(2126, 3, 2, 22, 30, 0, 0, time.UTC))
+	p := notice.Defaults()
+	p.Quiet = &notice.Quiet{From: "22:00", To: "07:00"}
+	errtest.Must(t, d.company.Commit(t.Context(), p.Store(d.company, notice.Everyone, 0, d.Clock.Now())...))
+	d.tell(d.alert("webhook", 1))
+	d.tell(notice.Asked(d.approval("Ship", ""), len(notice.Reminders())))
+	wantPosted(t, fake, `Approval soon expires: goal.update "Ship"`)
+	d.want(`ada: Approval soon expires: goal.update "Ship"`)
+	all := d.notices()
+	d.do(notice.Job{Notice: all[slices.IndexFunc(all, func(n notice.Stored) bool { return n.Kind == notice.Alert && n.Channel == notice.Slack })].ID})
+	wantPosted(t, fake, `Approval soon expires: goal.update "Ship"`, "webhook stopped")
+	if got := d.Clock.Now().Format("15:04"); got != "07:00" {
+		t.Errorf("posted at %s, want at the end of the quiet hours", got)
+	}
+}

@@ -21,7 +21,7 @@ func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) e
 	if err != nil {
 		return err
 	}
-	if len(concerned) == 0 && m.Name == notice.Requested {
+	if len(concerned) == 0 && m.Asks() {
 		return n.undecidable(ctx, c, strings.TrimPrefix(m.About, approval.Entity+":"))
 	}
 	posted, err := n.tellSlack(ctx, c, m)
@@ -71,11 +71,15 @@ func (n *Notifier) tellOne(ctx context.Context, c store.Company, m notice.Matter
 	if err != nil || !m.Always && !p.Mailed(m.Kind, posted) {
 		return err
 	}
-	due := n.Now()
-	if !m.Always {
-		due = p.Due(m.Kind, due)
+	return n.keep(ctx, c, m, userID, m.Notice(c.ID(), userID, n.due(m, p)))
+}
+
+// due returns when a matter is told at the earliest: quiet hours delay it.
+func (n *Notifier) due(m notice.Matter, p notice.Preferences) time.Time {
+	if m.Always {
+		return n.Now()
 	}
-	return n.keep(ctx, c, m, userID, m.Notice(c.ID(), userID, due))
+	return p.Due(m.Kind, n.Now())
 }
 
 // keep stores the notice of a matter for the owner of a box, who has not been told, or not that it is so bad.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/operations"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/mail"
@@ -58,7 +59,7 @@ func TestSlackChannel(t *testing.T) {
 	}
 	var shown operations.SlackChannel
 	got.JSON(&shown)
-	if diff := cmp.Diff([]notice.Kind{notice.Approval, notice.Alert}, shown.Kinds); diff != "" {
+	if diff := cmp.Diff([]notice.Kind{notice.Approval, notice.Alert, notice.Brief}, shown.Kinds); diff != "" {
 		t.Errorf("kinds differ (-want +got):\n%s", diff)
 	}
 	h.Do("PUT", at, h.A.Token, object{"kinds": []string{"alert"}}, "If-Match", `"7"`).WantProblem(412, "stale")
@@ -148,4 +149,26 @@ func TestMailChannel(t *testing.T) {
 	h.Do("GET", at, h.A.Token, nil).WantProblem(404, "not-found")
 	member := h.UserToken(h.A.ID, h.A.UserID, user.Member)
 	h.Do("POST", at+"/test", member, nil).WantProblem(403, "insufficient-scope")
+}
+
+// The brief goes to Slack if a person who reads it has chosen so. An operator, who does not, neither adds it nor leads it elsewhere.
+func TestSlackChannel_Brief(t *testing.T) {
+	t.Parallel()
+	h, fake, _ := post(t)
+	at, kim := path(h, "/channels/slack"), h.UserToken(h.A.ID, id.New(), user.Operator)
+	kinds := func(bearer string, body object) (all []notice.Kind) {
+		t.Helper()
+		var got operations.SlackChannel
+		h.Do("PUT", at, bearer, body).Want(200).JSON(&got)
+		return got.Kinds
+	}
+	h.Do("PUT", at, kim, object{"webhookUrl": fake.WebhookURL(), "kinds": []string{"brief"}}).WantProblem(422, "invalid")
+	without, with := []notice.Kind{notice.Approval, notice.Alert}, []notice.Kind{notice.Approval, notice.Alert, notice.Brief}
+	got := [][]notice.Kind{
+		kinds(kim, object{"webhookUrl": fake.WebhookURL()}), kinds(h.A.Token, object{}), kinds(kim, object{}), kinds(kim, object{"kinds": with}),
+		kinds(kim, object{"webhookUrl": fake.WebhookURL()}),
+	}
+	if diff := cmp.Diff([][]notice.Kind{without, with, with, with, without}, got); diff != "" {
+		t.Errorf("the kinds of the channel differ (-want +got):\n%s", diff)
+	}
 }

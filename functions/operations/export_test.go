@@ -8,9 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
@@ -76,4 +80,29 @@ func TestExport(t *testing.T) {
 		}
 	}
 	c.Do("GET", path(c.Harness, "/export?cursor=x"), c.A.Token, nil).WantProblem(422, "invalid")
+}
+
+// The founders are told of an export by a person, once a day, when its last page was read.
+func TestExport_Told(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	c := store.For(h.Store, h.A.ID)
+	for _, role := range []user.Role{user.Founder, user.Operator} {
+		u := user.User{ID: id.New(), Email: string(role) + "2@acme.test", Role: role, State: user.Active, CreatedAt: noon()}
+		errtest.Must(t, c.Commit(t.Context(), c.Create(user.Key(u.ID), user.Entity, u)))
+	}
+	for range 2 {
+		h.Do("GET", path(h, "/export"), h.A.Token, nil).Want(200)
+	}
+	var subjects []string
+	for item, err := range c.Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
+		errtest.Must(t, err)
+		var n notice.Stored
+		errtest.Must(t, item.Decode(&n))
+		subjects = append(subjects, n.Subject)
+	}
+	slices.Sort(subjects)
+	if diff := cmp.Diff([]string{"An export of Acme is complete", "Your export of Acme is ready"}, subjects); diff != "" {
+		t.Errorf("notices differ (-want +got):\n%s", diff)
+	}
 }

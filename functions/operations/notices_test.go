@@ -116,6 +116,53 @@ func TestNoticePreferences(t *testing.T) {
 	}
 }
 
+// A founder chooses what people are told who have chosen nothing. What a person has chosen wins.
+func TestNoticeDefaults(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	at, own := "/companies/"+h.A.ID+"/notices/defaults", "/companies/"+h.A.ID+"/notices/preferences"
+	bob, kim := h.UserToken(h.A.ID, id.New(), user.Member), h.UserToken(h.A.ID, id.New(), user.Operator)
+	zone := func(bearer, at string) (p notice.Preferences, tag string) {
+		t.Helper()
+		tag = h.Do("GET", at, bearer, nil).Want(200).JSON(&p).Header.Get("ETag")
+		return p, tag
+	}
+	first, tag := zone(h.A.Token, at)
+	if diff := cmp.Diff(notice.Defaults(), first); diff != "" {
+		t.Errorf("the defaults of a company that chose none differ (-want +got):\n%s", diff)
+	}
+	h.Do("PUT", own, bob, preferences("Asia/Tokyo")).Want(200)
+	_, before := zone(kim, own)
+	chosen := preferences("Europe/Berlin", "mail")
+	chosen["brief"] = object{"at": "07:30", "days": []string{"monday"}}
+	for name, bearer := range map[string]string{"a member": bob, "an operator": kim, "another company": h.B.Token} {
+		if got := h.Do("PUT", at, bearer, chosen).Status; got != 403 {
+			t.Errorf("%s chooses the defaults: status %d, want 403", name, got)
+		}
+	}
+	h.Do("PUT", at, h.A.Token, preferences("Mars/Olympus")).WantProblem(422, "invalid")
+	h.Do("PUT", at, h.A.Token, chosen, "If-Match", tag).Want(200)
+	h.Do("PUT", at, h.A.Token, chosen, "If-Match", tag).WantProblem(412, "stale")
+	wantDue(t, h, notice.BriefTimer, "@1")
+	ada, _ := zone(h.A.Token, own)
+	kims, after := zone(kim, own)
+	bobs, _ := zone(bob, own)
+	if diff := cmp.Diff([]string{"Europe/Berlin", "Europe/Berlin", "Asia/Tokyo"}, []string{ada.TimeZone, kims.TimeZone, bobs.TimeZone}); diff != "" {
+		t.Errorf("the zones of ada, kim and bob differ (-want +got):\n%s", diff)
+	}
+	if kims.Brief != nil {
+		t.Errorf("an operator, who does not read the brief, has %+v", kims.Brief)
+	}
+	if ada.Brief == nil {
+		t.Error("a founder who has chosen nothing has no brief")
+	}
+	if before == after {
+		t.Errorf("the entity tag %s stays when the defaults change", after)
+	}
+	h.Do("PUT", own, kim, kims, "If-Match", after).Want(200)
+	h.Do("PUT", own, kim, kims, "If-Match", after).WantProblem(412, "stale")
+}
+
 func TestNoticePreferences_Refused(t *testing.T) {
 	t.Parallel()
 	h := office(t)

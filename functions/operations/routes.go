@@ -104,7 +104,7 @@ func (d Deps) registerReliability(api huma.API) {
 			"tells which items it has, with their SHA-256; an import checks that. An export is no snapshot: "+
 			"an item that changes meanwhile is exported as it is when its page is read. It needs the scopes to read all that it has.", http.StatusOK, write)
 	export.Security = web.Needs(append([]string{write}, user.Member.Scopes()...)...)
-	web.Register(api, export, exportCompany, exportOperation)
+	web.Register(api, export, d.exportCompany, exportOperation)
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {

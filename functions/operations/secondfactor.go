@@ -41,6 +41,11 @@ type SecondFactor struct {
 	Required bool `json:"required" doc:"true: a user who logs in without a second factor can only enrol one"`
 }
 
+// founds reports whether the caller has all scopes, as a founder.
+func founds(ctx context.Context) bool {
+	return !slices.ContainsFunc(user.Founder.Scopes(), func(scope string) bool { return !web.CallerOf(ctx).Has(scope) })
+}
+
 type secondFactorOutput struct{ Body SecondFactor }
 
 func getSecondFactor(ctx context.Context, _ *struct{}) (*secondFactorOutput, error) {
@@ -50,7 +55,7 @@ func getSecondFactor(ctx context.Context, _ *struct{}) (*secondFactorOutput, err
 
 func putSecondFactor(ctx context.Context, in *struct{ Body SecondFactor }) (*secondFactorOutput, error) {
 	c := web.Tenant(ctx)
-	if slices.ContainsFunc(user.Founder.Scopes(), func(scope string) bool { return !web.CallerOf(ctx).Has(scope) }) {
+	if !founds(ctx) {
 		return nil, fault.New(fault.InsufficientScope, "only a user with all scopes, a founder, decides who needs a second factor")
 	}
 	strong, err := proven(ctx, c)

@@ -2,10 +2,12 @@ package operations
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/vault"
 	"orgops/shared/web"
@@ -13,7 +15,7 @@ import (
 
 // SlackChannel shows the company's Slack channel.
 type SlackChannel struct {
-	Kinds     []notice.Kind  `json:"kinds" nullable:"false" enum:"approval,alert" doc:"the kinds of notices that go to it"`
+	Kinds     []notice.Kind  `json:"kinds" nullable:"false" enum:"approval,alert,brief" doc:"the kinds of notices that go to it; brief: at the time of the company's defaults"`
 	Webhook   bool           `json:"webhook" doc:"whether an incoming webhook is stored"`
 	App       *SlackAppShown `json:"app,omitempty" doc:"the Slack app, once it is installed"`
 	Channel   string         `json:"channel,omitempty" doc:"the id of the channel to which the app posts" example:"C0123456789"`
@@ -35,7 +37,7 @@ type SlackAppShown struct {
 type SlackChannelRequest struct {
 	WebhookURL string        `json:"webhookUrl,omitempty" maxLength:"2048" format:"password" doc:"the address of an incoming webhook; write-only. Without it, the stored one stays. It posts until a channel is chosen for the app" example:"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"`
 	Channel    string        `json:"channel,omitempty" pattern:"^[CG][A-Z0-9]{2,20}$" patternDescription:"the id of a channel, as C0123456789" doc:"the id of the channel to which the installed app posts; the app must be invited to it. It replaces the webhook" example:"C0123456789"`
-	Kinds      []notice.Kind `json:"kinds,omitempty" enum:"approval,alert" uniqueItems:"true" doc:"the kinds of notices that go to it; without it, all"`
+	Kinds      []notice.Kind `json:"kinds,omitempty" enum:"approval,alert,brief" uniqueItems:"true" doc:"the kinds of notices that go to it; without it, all that the caller may read. brief: at the time that put-notice-defaults sets, if something has changed"`
 }
 
 type slackChannelOutput struct {
@@ -54,7 +56,13 @@ func showSlack(s notice.SlackSettings) SlackChannel {
 	return out
 }
 
-func allKinds() []notice.Kind { return []notice.Kind{notice.Approval, notice.Alert} }
+// kindsFor lists the kinds that a channel takes if no one chooses. reads reports whether the person who sets it up reads the brief.
+func kindsFor(reads bool) []notice.Kind {
+	if reads {
+		return []notice.Kind{notice.Approval, notice.Alert, notice.Brief}
+	}
+	return []notice.Kind{notice.Approval, notice.Alert}
+}
 
 func (d Deps) getSlackChannel(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[SlackChannel], error) {
 	var s notice.SlackSettings
@@ -77,9 +85,8 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	s.Kinds = in.Body.Kinds
-	if s.Kinds == nil {
-		s.Kinds = allKinds()
+	if err := choose(ctx, in.Body, &s); err != nil {
+		return nil, err
 	}
 	if err := d.direct(ctx, c, in.Body, &s); err != nil {
 		return nil, err
@@ -87,6 +94,19 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 	s.UpdatedAt, s.UpdatedBy = d.Now().UTC().Truncate(time.Millisecond), web.CallerOf(ctx).UserID
 	tag, err := saveChannel(ctx, in.IfMatch, notice.Slack, version, s)
 	return &slackChannelOutput{tag, showSlack(s)}, err
+}
+
+// choose sets what goes to the channel. A person who does not read the brief neither adds it nor leads it elsewhere.
+func choose(ctx context.Context, in SlackChannelRequest, s *notice.SlackSettings) error {
+	stays := slices.Contains(s.Kinds, notice.Brief) && in.WebhookURL == "" && (in.Channel == "" || in.Channel == s.Channel)
+	reads := web.CallerOf(ctx).Has(user.ScopeIntelligenceRead) || stays
+	if !reads && slices.Contains(in.Kinds, notice.Brief) {
+		return fault.RefuseAt("/kinds", "must leave out the brief, which your role does not read")
+	}
+	if s.Kinds = in.Kinds; s.Kinds == nil {
+		s.Kinds = kindsFor(reads)
+	}
+	return nil
 }
 
 // direct sets where messages go: by the webhook or by the app.

@@ -179,7 +179,7 @@ func (d Deps) keepInstallation(ctx context.Context, c store.Company, u user.User
 		s.Channel = ""
 	}
 	if s.Kinds == nil {
-		s.Kinds = allKinds()
+		s.Kinds = kindsFor(notice.Reads(u.Role))
 	}
 	s.App = &notice.SlackApp{ID: got.AppID, Team: got.Team, TeamName: notice.Plain(got.TeamName), Token: sealed, InstalledAt: now, InstalledBy: u.ID}
 	s.UpdatedAt, s.UpdatedBy, s.FailedAt, s.Failure = now, u.ID, time.Time{}, ""

@@ -97,7 +97,7 @@ func forms() map[string][]form {
 		integration.ManifestEntity: {{integration.ManifestPrefix, members("kind")}},
 		integration.MappingEntity:  {{integration.MappingKey(""), []part{name}}},
 		integration.ReportsEntity:  {{integration.ReportsKey(""), []part{name}}},
-		notice.PreferencesEntity:   {{notice.PreferencesPrefix, []part{uuidText}}},
+		notice.PreferencesEntity:   {{notice.PreferencesPrefix, []part{uuidText}}, {notice.PreferencesKey(notice.Everyone), nil}},
 		memory.Entity:              {{memory.Prefix, members("id")}},
 		policy.Entity:              {{policy.Prefix, members("id")}},
 		policy.StoredEntity:        {{policy.StoredKey, nil}},

@@ -372,12 +372,12 @@ func integrationRequests() map[string]func(*world) ask {
 
 func policyRequests() map[string]func(*world) ask {
 	const policies, approvals = "/operations/policies", "/operations/approvals"
+	const chosen = `{"timeZone":"UTC","channels":{"security":["mail"],"approval":["mail"],"alert":["mail"]}}`
 	return map[string]func(*world) ask{
 		"put-notice-preferences": func(*world) ask {
-			return ask{
-				method: http.MethodPut, path: "/notices/preferences", body: `{"timeZone":"UTC","channels":{"security":["mail"],"approval":["mail"],"alert":["mail"]}}`,
-			}
+			return ask{method: http.MethodPut, path: "/notices/preferences", body: chosen}
 		},
+		"put-notice-defaults": func(*world) ask { return ask{method: http.MethodPut, path: "/notices/defaults", body: chosen} },
 		"put-mail-channel": func(*world) ask {
 			return ask{method: http.MethodPut, path: "/operations/channels/mail", body: `{"name":"Acme"}`}
 		},

@@ -67,7 +67,7 @@ const planned = "@planned"
 
 // timer returns the op that sets the timer of the next brief after a time, of preferences at a version.
 func (p Preferences) timer(c store.Company, userID string, version int64, after time.Time) []store.Op {
-	if !p.Wants(Brief, Mail) {
+	if p.Brief == nil || userID != Everyone && !p.Wants(Brief, Mail) { // the company's brief also goes to Slack
 		return nil
 	}
 	return []store.Op{c.Timer(p.Brief.Next(after, p.Zone()), BriefTimer, briefTimer(userID, version))}
@@ -79,6 +79,9 @@ func briefTimer(userID string, version int64) string {
 
 // Briefed returns the writes of a timer of a brief: the notice, which is filled when it is sent, and the next timer.
 func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time) ([]store.Op, error) {
+	if of, ok := strings.CutPrefix(t.Subject, Everyone+"@"); ok {
+		return briefedEveryone(ctx, c, t.At, of, now)
+	}
 	subject, plans := strings.CutSuffix(t.Subject, planned)
 	userID, of, _ := strings.Cut(subject, "@")
 	p, version, err := LoadPreferences(ctx, c, userID)
@@ -97,12 +100,79 @@ func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time)
 	if plans || !u.Active() || !Reads(u.Role) { // such a person may be let in again
 		return next, nil
 	}
-	n := briefFor(c.ID(), userID, t.At)
-	_, err = c.Get(ctx, Key(n.ID), nil)
+	ops, err := briefFor(c.ID(), userID, t.At).CreateOnce(ctx, c)
+	return append(next, ops...), err
+}
+
+// CreateOnce returns the writes of a notice that is not stored yet.
+func (n Stored) CreateOnce(ctx context.Context, c store.Company) ([]store.Op, error) {
+	_, err := c.Get(ctx, Key(n.ID), nil)
 	if errors.Is(err, store.ErrNotFound) {
-		return append(next, n.Create(c)...), nil
+		return n.Create(c), nil
 	}
-	return next, err
+	return nil, err
+}
+
+// atOnce limits the people whose briefs one timer of the company's defaults brings. Another one brings the next.
+const atOnce = 25
+
+// briefedEveryone is Briefed for a timer of the company's defaults: it brings the brief to the Slack channel, and to people who have chosen
+// nothing. of is the version of the defaults, with the user after whom the timer goes on.
+func briefedEveryone(ctx context.Context, c store.Company, due time.Time, of string, now time.Time) (ops []store.Op, err error) {
+	of, after, goesOn := strings.Cut(of, "@")
+	p, version, err := LoadPreferences(ctx, c, Everyone)
+	if err != nil || strconv.FormatInt(version, 10) != of {
+		return nil, err
+	}
+	if !goesOn {
+		if ops, err = briefedSlack(ctx, c, due); err != nil {
+			return nil, err
+		}
+		ops = append(ops, p.timer(c, Everyone, version, latest(now, due))...)
+	}
+	if !p.Wants(Brief, Mail) {
+		return ops, nil
+	}
+	page, err := c.Query(ctx, store.Query{Prefix: user.Prefix, After: after, Limit: atOnce})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range page.Items {
+		more, err := briefedFollower(ctx, c, item, due)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, more...)
+	}
+	if page.Next != "" {
+		ops = append(ops, c.Timer(due, BriefTimer, briefTimer(Everyone, version)+"@"+page.Next))
+	}
+	return ops, nil
+}
+
+// briefedFollower returns the writes of the brief of a user who follows the company's defaults.
+func briefedFollower(ctx context.Context, c store.Company, item store.Item, due time.Time) ([]store.Op, error) {
+	var u user.User
+	if err := item.Decode(&u); err != nil || !u.Active() || !Reads(u.Role) {
+		return nil, err
+	}
+	if _, own, err := stored(ctx, c, u.ID); own > 0 || err != nil {
+		return nil, err
+	}
+	n := briefFor(c.ID(), u.ID, due)
+	n.Why = "Your company's brief comes at this hour."
+	return n.CreateOnce(ctx, c)
+}
+
+// briefedSlack returns the writes of the brief of the company's Slack channel.
+func briefedSlack(ctx context.Context, c store.Company, due time.Time) ([]store.Op, error) {
+	var to SlackSettings
+	if _, err := LoadChannel(ctx, c, Slack, &to); err != nil || !to.Takes(Brief) {
+		return nil, err
+	}
+	n := briefFor(c.ID(), SlackBox, due)
+	n.UserID, n.Channel, n.Why = "", Slack, inSlack
+	return n.CreateOnce(ctx, c)
 }
 
 // briefSubject is the subject of a brief until it is filled.

@@ -16,7 +16,7 @@ type Job struct {
 	Notice   string    `json:"notice,omitempty"`   // the id of a notice to send
 	Matter   *Matter   `json:"matter,omitempty"`   // a matter to tell
 	Approval string    `json:"approval,omitempty"` // the id of an approval to remind of, if it still waits
-	Step     int       `json:"step,omitempty"`     // of the reminder: 1 or 2
+	Step     int       `json:"step,omitempty"`     // of the reminder, from 1
 	Ended    string    `json:"ended,omitempty"`    // the id of an approval that has ended, for the messages that ask for it
 	Provider string    `json:"provider,omitempty"` // an integration of which something expires, unless that was renewed
 	Expires  time.Time `json:"expires,omitzero"`   // when
@@ -72,7 +72,11 @@ func ofApproval(c store.Change, a approval.Approval) ([]queue.Message, error) {
 // asked returns the messages about a new approval: the request, and the reminders, in case it waits long.
 func asked(company string, a approval.Approval) ([]queue.Message, error) {
 	matter := Asked(a, 0)
-	all, err := messages(time.Time{}, Job{Company: company, Matter: &matter})
+	jobs := []Job{{Company: company, Matter: &matter}}
+	if own, ok := OwnErasure(a); ok {
+		jobs = append(jobs, Job{Company: company, Matter: &own})
+	}
+	all, err := messages(time.Time{}, jobs...)
 	for step, after := range Reminders() {
 		if err != nil {
 			return nil, err

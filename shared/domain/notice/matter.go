@@ -19,6 +19,7 @@ type Matter struct {
 	Why     string      `json:"why"`
 	To      []user.Role `json:"to"`
 	Except  string      `json:"except,omitempty"` // the id of a user who is not told
+	Only    string      `json:"only,omitempty"`   // the id of the one user who is told, not in Slack; "": all
 	Always  bool        `json:"always,omitempty"` // no preference and no quiet hour keeps it back
 	Asked   time.Time   `json:"asked,omitzero"`   // only those are told who may decide on what was asked for at this time
 	At      time.Time   `json:"at"`
@@ -35,6 +36,9 @@ const (
 	Ends   Turn = "ends"
 )
 
+// Asks reports whether the matter is an approval that waits, before any reminder.
+func (m Matter) Asks() bool { return !m.Asked.IsZero() && m.Level == 0 }
+
 // key names the matter in a box.
 func (m Matter) key() string {
 	if m.Turn != "" {
@@ -45,7 +49,7 @@ func (m Matter) key() string {
 
 // Concerns reports whether a user is told.
 func (m Matter) Concerns(u user.User) bool {
-	if u.State != user.Active || !slices.Contains(m.To, u.Role) || u.ID == m.Except {
+	if u.State != user.Active || !slices.Contains(m.To, u.Role) || u.ID == m.Except || m.Only != "" && u.ID != m.Only {
 		return false
 	}
 	return m.Asked.IsZero() || u.Decides(m.Asked)
@@ -58,10 +62,12 @@ func (m Matter) Notice(company, userID string, due time.Time) Stored {
 	return n
 }
 
+const inSlack = "The company's Slack channel gets notices of this kind."
+
 // Post returns the notice of a matter for the company's Slack channel.
 func (m Matter) Post(company string, due time.Time) Stored {
 	n := m.stored(Slack, due, company, SlackBox, m.Name, m.About)
-	n.Why = "The company's Slack channel gets notices of this kind."
+	n.Why = inSlack
 	return n
 }
 

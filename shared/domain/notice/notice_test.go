@@ -166,7 +166,7 @@ func TestDue(t *testing.T) {
 		c    store.Change
 		want []string
 	}{
-		{"an approval", change(t, approval.Entity, nil, pending), []string{"approval-requested now", "a1 2026-03-02T18:00:00Z", "a1 2026-03-03T06:00:00Z"}},
+		{"an approval", change(t, approval.Entity, nil, pending), []string{"approval-requested now", "a1 2026-03-02T18:00:00Z", "a1 2026-03-03T00:00:00Z", "a1 2026-03-03T06:00:00Z"}},
 		{"an approval that expired", change(t, approval.Entity, pending, pending.End(approval.Expired, approval.Answer{})), []string{"ended a1 now", "approval-expired now"}},
 		{"a decided approval", change(t, approval.Entity, pending, pending.End(approval.Approved, approval.Answer{})), []string{"ended a1 now"}},
 		{"a notice", change(t, notice.Entity, nil, notice.Stored{Notice: notice.Notice{ID: "n1", State: notice.Waiting, DueAt: asked}}), []string{"n1 2026-03-02T12:00:00Z"}},

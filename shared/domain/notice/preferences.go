@@ -46,6 +46,10 @@ func Defaults() Preferences {
 	}
 }
 
+// Everyone stands for a person's id in the company's defaults: the preferences of people who have chosen nothing. The company's Slack
+// channel has the brief at their time, and their quiet hours.
+const Everyone = ""
+
 // PreferencesKey returns the sort key of a person's preferences.
 func PreferencesKey(userID string) string { return PreferencesPrefix + userID }
 
@@ -130,8 +134,17 @@ func at(day time.Time, clock string, zone *time.Location) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), t.Hour(), t.Minute(), 0, 0, zone)
 }
 
-// LoadPreferences returns what a person wants to be told, with the version: 0 and the defaults if the person has chosen nothing.
-func LoadPreferences(ctx context.Context, c store.Company, userID string) (Preferences, int64, error) {
+// LoadPreferences returns what a person wants to be told, with the version. The version is 0 if the person has chosen nothing: then the
+// preferences are the company's defaults, or the service's.
+func LoadPreferences(ctx context.Context, c store.Company, userID string) (p Preferences, version int64, err error) {
+	p, version, err = stored(ctx, c, userID)
+	if userID != Everyone && version == 0 && err == nil {
+		p, _, err = stored(ctx, c, Everyone)
+	}
+	return p, version, err
+}
+
+func stored(ctx context.Context, c store.Company, userID string) (Preferences, int64, error) {
 	p := Defaults()
 	item, err := c.Get(ctx, PreferencesKey(userID), &p)
 	if errors.Is(err, store.ErrNotFound) {

@@ -1,6 +1,7 @@
 package letter_test
 
 import (
+	"encoding/json"
 	"flag"
 	"html"
 	"os"
@@ -14,11 +15,13 @@ import (
 
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
 	"orgops/shared/insight/letter"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -37,6 +40,9 @@ func letters(t *testing.T) map[string]letter.Letter {
 	}
 	webhook := integration.Integration{Provider: "webhook", State: integration.Certified, Certification: &integration.Certification{ExpiresAt: at.Add(7 * 24 * time.Hour)}}
 	expiring, _ := notice.Expiring(webhook, webhook.Certification.ExpiresAt, at)
+	works := integration.Integration{Provider: "webhook", Enabled: true, State: integration.Certified, Schedule: &integration.Schedule{}}
+	expires := integration.Integration{Provider: "github", Credentials: &integration.CredentialNames{ExpiresAt: &until}}
+	credentials, _ := notice.Expiring(expires, until, at)
 	of := func(m notice.Matter) letter.Letter {
 		l := letter.Letter{Company: "Acme", CompanyID: "acme", Subject: m.Subject, Why: m.Why, Content: m.Content, Base: "https://ops.example.com", Zone: berlin}
 		if notice.Stops(m.Kind) {
@@ -59,13 +65,30 @@ func letters(t *testing.T) map[string]letter.Letter {
 		{Title: "Needs attention", Items: []string{"Certify webhook. webhook is in the sandbox."}},
 		{Title: "What changed", Items: []string{"feed: configured.", "\"Ship the beta\" was closed, the last of 2 changes."}},
 	})
+	goal := asked
+	asked.Action, asked.Title, asked.Reasons = erasure.Action, "Acme", []string{"a second person has to approve the erasure of a company"}
+	asked.PrincipalName, asked.RequestedBy = "ada", timeline.Reference{Type: user.Entity, ID: "ada"}
+	ownErasure, _ := notice.OwnErasure(asked)
+	failed := func(edit func(*integration.Integration)) integration.Integration {
+		i := works
+		edit(&i)
+		return i
+	}
+	off := failed(func(i *integration.Integration) { i.Disable(integration.DisabledFailing, at) })
+	paused := failed(func(i *integration.Integration) { i.Schedule = &integration.Schedule{PausedAt: &at} })
+	ada := user.User{ID: "ada", Name: "Ada Lovelace"}
 	failing := delivery.Turn{Paused: true, Since: at}
+	turned := func(was, is integration.Integration) letter.Letter { return of(matterOf(t, was, is, at)) }
 	return map[string]letter.Letter{
-		"approval-expired": of(notice.Expired(asked)), "endpoint-paused": of(notice.Paused("webhook", failing, at)),
+		"endpoint-disabled": turned(works, off), "endpoint-recovered": turned(off, works), "sync-paused": turned(works, paused),
+		"certification-ended": turned(works, works.Sandboxed(integration.SandboxedByExpiry, at)), "credentials-expiring": of(credentials),
+		"erasure-asked": of(notice.Asked(asked, 0)), "erasure-asked-own": of(ownErasure),
+		"export-ready":     own(notice.Exported("acme", "Acme", ada, ada, at)),
+		"approval-expired": of(notice.Expired(goal)), "endpoint-paused": of(notice.Paused("webhook", failing, at)),
 		"selection-failed":   of(notice.SelectionFailed("webhook", at)),
 		"endpoint-resumed":   of(notice.Paused("webhook", delivery.Turn{Since: at}, at)),
 		"brief":              of(notice.Matter{Kind: notice.Brief, Subject: brief.Subject, Why: "You chose to get the brief at this hour.", Content: brief.Content}),
-		"approval-requested": of(notice.Asked(asked, 0)), "approval-expiring": of(notice.Asked(asked, 2)), "approval-undecidable": of(notice.Undecidable(asked)),
+		"approval-requested": of(notice.Asked(goal, 0)), "approval-waiting": of(notice.Asked(goal, 1)), "approval-escalated": of(notice.Asked(goal, 2)), "approval-expiring": of(notice.Asked(goal, 3)), "approval-undecidable": of(notice.Undecidable(goal)),
 		"certification-expiring": of(expiring), "invitation": invitation, "password-reset": reset,
 		"new-sign-in":  own(notice.SignedIn("acme", "ada", "203.0.113.9", "Firefox on Linux", at)),
 		"factor-added": own(notice.FactorAdded("ada", "phone", at)), "factor-removed": own(notice.FactorRemoved("ada", "phone", at)),
@@ -73,6 +96,21 @@ func letters(t *testing.T) map[string]letter.Letter {
 		"slack-linked":   own(notice.SlackLinked(notice.SlackLink{SlackUser: notice.SlackUser{Team: "T0001", ID: "U0001", Name: "ada"}, UserID: "ada"}, "Acme", at)),
 		"passkey-copied": own(notice.PasskeyCopied("ada", "Laptop", at)),
 	}
+}
+
+// matterOf returns the matter that a change of an integration tells.
+func matterOf(t *testing.T, was, is integration.Integration, at time.Time) notice.Matter {
+	t.Helper()
+	image := func(i integration.Integration) *store.Image {
+		body, err := json.Marshal(i)
+		errtest.Must(t, err)
+		return &store.Image{Version: 1, Body: body}
+	}
+	due, err := notice.Due(store.Change{Company: "acme", Entity: integration.Entity, At: at, Old: image(was), New: image(is)})
+	errtest.Must(t, err)
+	var j notice.Job
+	errtest.Must(t, json.Unmarshal(due[0].Body, &j))
+	return *j.Matter
 }
 
 func TestWrite_Golden(t *testing.T) {

@@ -36,6 +36,7 @@ type Text struct {
 // Limits of Slack, in characters of the escaped text; of the fields of a section; and ours of the blocks of a message.
 const (
 	maxHeader  = 150
+	maxItem    = 500 // as long as a sentence of a notice
 	maxSection = 3000
 	maxFields  = 10
 	maxBlocks  = 20 // Slack takes 50, and about 13,000 characters
@@ -83,7 +84,7 @@ func Write(subject, why string, content notice.Content, base, companyID string) 
 	for _, s := range content.Sections {
 		items := []string{"*" + Escape(s.Title, maxHeader) + "*"}
 		for _, item := range s.Items {
-			items = append(items, "• "+Escape(item, maxHeader))
+			items = append(items, "• "+Escape(item, maxItem))
 			lines = append(lines, item)
 		}
 		m.sections(items)
