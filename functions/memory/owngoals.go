@@ -67,6 +67,7 @@ func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutp
 			return nil, err
 		}
 		r.Measure.Source = fresh(r.Measure.Source)
+		r.Measure = started(r.Measure)
 	}
 	draft := goal.Draft{ExternalID: goalID, Title: strings.TrimSpace(r.Title), Target: r.Target, DueAt: r.DueAt, StartedAt: r.StartedAt, Measure: r.Measure, State: goal.Open}
 	if err := fault.Refuse(draft.Check("")); err != nil {
@@ -126,9 +127,7 @@ func (d Deps) changeGoal(ctx context.Context, in *changeGoalInput) (*ownGoalOutp
 
 // of returns a goal with the change as a draft.
 func (r GoalChange) of(old goal.Goal) (goal.Draft, error) {
-	draft := goal.Draft{
-		ExternalID: old.ExternalID, Title: old.Title, Target: old.Target, URL: old.URL, Progress: old.Progress, DueAt: old.DueAt, State: old.State, Measure: old.Measure,
-	}
+	draft := goal.Draft{ExternalID: old.ExternalID, Title: old.Title, Target: old.Target, URL: old.URL, Progress: old.Progress, DueAt: old.DueAt, State: old.State}
 	if r.Title != nil {
 		draft.Title = strings.TrimSpace(*r.Title)
 	}
@@ -152,12 +151,16 @@ func (r GoalChange) of(old goal.Goal) (goal.Draft, error) {
 		if m.Source.Sent {
 			draft.Measure.Source = fresh(m.Source.To)
 		}
+		if is := draft.Measure; is.Start == was.Start && is.Target == was.Target && is.Direction == was.Direction {
+			is.Start = "" // the stored one stays, also of a goal that began beyond its target
+		}
 		problems = told(m.Current, draft.Measure.Source)
+		draft.Measure = started(draft.Measure)
 	}
 	problems = append(problems, draft.Check("")...)
 	if r.Progress != nil {
 		draft.Progress = *r.Progress
-		if draft.Measure != nil {
+		if old.Measure != nil || draft.Measure != nil {
 			problems = append(problems, fault.FieldError{Pointer: "/progress", Detail: "follows from the measure; change its current value"})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"orgops/functions/memory"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -127,5 +128,68 @@ func TestOwnGoals_Limit(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[int]int{201: 1, 409: 3}, counted); diff != "" {
 		t.Errorf("answers differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestOwnGoals_Reached makes goals whose first value is beyond the target already, told or read. Each can be renamed, moved, closed and
+// opened again; only a change of where it leads must make sense.
+func TestOwnGoals_Reached(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.connected("stripe", "stripe", `{}`, integration.SyncPull, integration.MemoryUpsert)
+	var told, read goal.Goal
+	s.do("POST", "/goals", map[string]any{"title": "MRR", "measure": mrr("60000")}).Want(201).JSON(&told)
+	s.do("POST", "/goals", sourced(stream("stripe", "invoices", "/total", "sum"))).Want(201).JSON(&read)
+	source, _ := read.Source()
+	read, _ = goal.Read(read, goal.Reading{Source: source, Current: "50000"}, s.now)
+	s.put(goal.Key(read.ID), goal.Entity, read)
+	for name, g := range map[string]goal.Goal{"told": told, "read": read} {
+		if g.Progress != 1 {
+			t.Errorf("%s: progress %v, want 1", name, g.Progress)
+		}
+		one := "/goals/" + g.ID
+		for step, change := range map[string]map[string]any{
+			"nothing":        {},
+			"a title":        {"title": "Revenue"},
+			"a unit":         {"measure": map[string]any{"unit": "USD"}},
+			"the same again": {"measure": map[string]any{"start": g.Measure.Start, "target": "50000", "direction": "up"}},
+		} {
+			if got := s.do("PATCH", one, change); got.Status != 200 {
+				t.Errorf("%s: %s: status %d, want 200: %s", name, step, got.Status, got.Body)
+			}
+		}
+		var got goal.Goal
+		s.do("PATCH", one, map[string]any{"state": "closed"}).Want(200).JSON(&got)
+		if got.Measure.Start != g.Measure.Start {
+			t.Errorf("%s: start %s after the changes, want %s", name, got.Measure.Start, g.Measure.Start)
+		}
+		s.do("PATCH", one, map[string]any{"state": "open"}).Want(200)
+		s.do("PATCH", one, map[string]any{"measure": map[string]any{"target": "40000"}}).WantProblem(422, "invalid")
+		s.do("PATCH", one, map[string]any{"measure": map[string]any{"start": "80000"}}).WantProblem(422, "invalid")
+		s.do("PATCH", one, map[string]any{"measure": map[string]any{"target": "70000"}}).Want(200)
+	}
+	s.do("PATCH", "/goals/"+told.ID, map[string]any{"progress": 1}).WantProblem(422, "invalid")
+	down := map[string]any{"target": "0", "unit": "bugs", "direction": "down"}
+	var refused struct {
+		Errors []struct{ Pointer, Detail string }
+	}
+	s.do("POST", "/goals", map[string]any{"title": "No bugs", "measure": down}).Want(422).JSON(&refused)
+	if diff := cmp.Diff([]struct{ Pointer, Detail string }{{"/measure/target", "must differ from the start, which is 0"}}, refused.Errors); diff != "" {
+		t.Errorf("problems of a goal that nothing was told of differ (-want +got):\n%s", diff)
+	}
+	down["current"] = "40"
+	s.do("POST", "/goals", map[string]any{"title": "No bugs", "measure": down}).Want(201)
+}
+
+// TestOwnGoals_ObservedAt keeps the time of the value when something else changes.
+func TestOwnGoals_ObservedAt(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var made, got goal.Goal
+	s.do("POST", "/goals", map[string]any{"title": "MRR", "measure": mrr("30000")}).Want(201).JSON(&made)
+	s.now = s.now.Add(time.Hour)
+	s.do("PATCH", "/goals/"+made.ID, map[string]any{"title": "Revenue"}).Want(200).JSON(&got)
+	if diff := cmp.Diff(made.Measure, got.Measure); diff != "" {
+		t.Errorf("measure differs after another title (-want +got):\n%s", diff)
 	}
 }

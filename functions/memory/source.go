@@ -40,6 +40,17 @@ func fresh(s *goal.Source) *goal.Source {
 	return &again
 }
 
+// started returns the measure of a request. If it has no value and nothing gives one, it starts at 0, from where its direction must lead to
+// the target.
+func started(m *goal.Measure) *goal.Measure {
+	if m.Source != nil || m.Start != "" || m.Current != "" {
+		return m
+	}
+	from := *m
+	from.Start = "0"
+	return &from
+}
+
 // resource returns the writes by which integrations learn that they measure a goal, or no longer do. The zero Goal stands for a goal that
 // is new, or is to be deleted. It checks a source that is new.
 func (d Deps) resource(ctx context.Context, old, g goal.Goal, now time.Time) (ops []store.Op, err error) {

@@ -84,9 +84,9 @@ func (m Measure) Check(at string) (problems []fault.FieldError) {
 	target, _ := number(m.Target)
 	switch order := target.Cmp(start); {
 	case order == 0:
-		refuse("target", "must differ from the start")
+		refuse("target", "must differ from the start, which is "+m.Start)
 	case (order > 0) != (m.Direction == Up):
-		refuse("direction", "does not lead from the start to the target")
+		refuse("direction", "does not lead from the start, which is "+m.Start+", to the target")
 	}
 	return problems
 }
