@@ -74,10 +74,7 @@ func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutp
 		return nil, err
 	}
 	g, _ := goal.Apply(goal.Goal{}, goal.Own, draft, now)
-	err := c.InTurn(ctx, "goals", func() ([]store.Op, error) {
-		if err := goal.Room(ctx, c); err != nil {
-			return nil, err
-		}
+	err := commitOpen(ctx, func() ([]store.Op, error) {
 		links, err := d.resource(ctx, goal.Goal{}, g, now)
 		if err != nil {
 			return nil, err
@@ -91,6 +88,17 @@ func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutp
 	out := shownGoal(http.StatusCreated, g, 1)
 	out.Location = web.CompanyPath(ctx) + "/goals/" + g.ID
 	return out, nil
+}
+
+// commitOpen commits the writes of a goal that becomes open, if the company may have one more.
+func commitOpen(ctx context.Context, plan func() ([]store.Op, error)) error {
+	c := web.Tenant(ctx)
+	return c.InTurn(ctx, "goals", func() ([]store.Op, error) {
+		if err := goal.Room(ctx, c); err != nil {
+			return nil, err
+		}
+		return plan()
+	})
 }
 
 func shownGoal(status int, g goal.Goal, version int64) *ownGoalOutput {
@@ -119,8 +127,13 @@ func (d Deps) changeGoal(ctx context.Context, in *changeGoalInput) (*ownGoalOutp
 		return nil, err
 	}
 	ops, err := intake.SaveGoal(ctx, c, old, g, version, now)
-	if err == nil {
-		err = c.Commit(ctx, append(ops, links...)...)
+	ops = append(ops, links...)
+	switch {
+	case err != nil:
+	case old.State == goal.Closed && g.State == goal.Open:
+		err = commitOpen(ctx, func() ([]store.Op, error) { return ops, nil })
+	default:
+		err = c.Commit(ctx, ops...)
 	}
 	return shownGoal(http.StatusOK, g, version+1), in.Overtaken(store.Fault(err, ""))
 }

@@ -106,7 +106,8 @@ func TestOwnGoals_Refused(t *testing.T) {
 	s.Do("POST", s.at("/goals"), s.BoundToken(s.A.ID, "github"), map[string]any{"title": "x"}).WantProblem(403, "forbidden")
 }
 
-// TestOwnGoals_Limit refuses one goal too many, also of those that come at once, and counts neither closed nor imported ones.
+// TestOwnGoals_Limit refuses one goal too many, new or opened again, also of those that come at once. It counts neither closed nor imported
+// ones.
 func TestOwnGoals_Limit(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -118,17 +119,28 @@ func TestOwnGoals_Limit(t *testing.T) {
 		g.ID = goal.IDOf("other", "", fmt.Sprint(n))
 		s.put(goal.Key(g.ID), goal.Entity, g)
 	}
+	var closed []string
+	for n := range 4 {
+		id := fmt.Sprint("closed-", n)
+		s.put(goal.Key(id), goal.Entity, goal.Goal{ID: id, ExternalID: id, Provider: goal.Own, Title: "x", State: goal.Closed})
+		closed = append(closed, id)
+	}
 	answers := make(chan int)
-	for range 4 {
-		go func() { answers <- s.Do("POST", s.at("/goals"), s.A.Token, map[string]any{"title": "one more"}).Status }()
+	for n := range 8 {
+		method, at, body := "POST", "/goals", map[string]any{"title": "one more"}
+		if n%2 == 0 {
+			method, at, body = "PATCH", "/goals/"+closed[n/2], map[string]any{"state": "open"}
+		}
+		go func() { answers <- s.Do(method, s.at(at), s.A.Token, body).Status }()
 	}
-	counted := map[int]int{}
-	for range 4 {
-		counted[<-answers]++
+	counted := map[string]int{}
+	for range 8 {
+		counted[map[int]string{200: "open", 201: "open", 409: "refused"}[<-answers]]++
 	}
-	if diff := cmp.Diff(map[int]int{201: 1, 409: 3}, counted); diff != "" {
+	if diff := cmp.Diff(map[string]int{"open": 1, "refused": 7}, counted); diff != "" {
 		t.Errorf("answers differ (-want +got):\n%s", diff)
 	}
+	s.do("PATCH", "/goals/"+closed[0], map[string]any{"title": "a closed one has no limit"}).Want(200)
 }
 
 // TestOwnGoals_Reached makes goals whose first value is beyond the target already, told or read. Each can be renamed, moved, closed and
