@@ -140,7 +140,8 @@ func (d Deps) unmeasurable(ctx context.Context, provider string) error {
 	return fault.RefuseAt(providerAt, fmt.Sprintf("%s has no lists whose records have numbers; %s", provider, can))
 }
 
-// unlink returns the write by which an integration no longer measures a goal. With the last one it loses the permission that it had for them.
+// unlink returns the write by which an integration no longer measures a goal. With the last one it loses the permission that it had for them,
+// unless its manifest cannot be used, which says whether it needs that permission itself.
 func (d Deps) unlink(ctx context.Context, provider, goalID string, now time.Time) ([]store.Op, error) {
 	c := web.Tenant(ctx)
 	i, version, err := integration.Load(ctx, c, provider)
@@ -150,14 +151,16 @@ func (d Deps) unlink(ctx context.Context, provider, goalID string, now time.Time
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	conn, err := d.Connectors.Of(ctx, c, i)
-	if err != nil {
-		return nil, err
-	}
 	i.Goals, i.UpdatedAt = slices.DeleteFunc(slices.Clone(i.Goals), func(one string) bool { return one == goalID }), now
-	if len(i.Goals) == 0 && !slices.Contains(conn.Ports(i.Config), integration.GoalUpdate) {
-		i.Goals = nil
-		i.Permissions = slices.DeleteFunc(slices.Clone(i.Permissions), func(p integration.Port) bool { return p == integration.GoalUpdate })
+	if len(i.Goals) == 0 {
+		conn, err := d.Connectors.Of(ctx, c, i)
+		switch kind := fault.KindOf(err); {
+		case kind == fault.Conflict || kind == fault.NotFound:
+		case err != nil:
+			return nil, err
+		case !slices.Contains(conn.Ports(i.Config), integration.GoalUpdate):
+			i.Permissions = slices.DeleteFunc(slices.Clone(i.Permissions), func(p integration.Port) bool { return p == integration.GoalUpdate })
+		}
 	}
 	return []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, version, i)}, nil
 }

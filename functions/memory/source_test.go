@@ -163,3 +163,40 @@ func TestSource_Limit(t *testing.T) {
 	s.do("POST", "/goals", one).Want(201)
 	s.do("POST", "/goals", one).WantProblem(409, "conflict")
 }
+
+// TestSource_UnusableManifest frees a goal from an integration whose manifest can no longer be used.
+// The integration keeps its permissions, because only the manifest tells which of them are its own.
+func TestSource_UnusableManifest(t *testing.T) {
+	t.Parallel()
+	for name, let := range map[string]struct {
+		method string
+		body   any
+		want   int
+	}{
+		"delete the goal":  {"DELETE", nil, 204},
+		"take the source":  {"PATCH", map[string]any{"measure": map[string]any{"source": nil, "current": "5"}}, 200},
+		"choose a new one": {"PATCH", map[string]any{"measure": map[string]any{"source": stream("stripe", "invoices", "/total", "sum")}}, 200},
+	} {
+		s := setup(t)
+		s.connected("stripe", "stripe", `{}`, integration.SyncPull)
+		g := goal.Goal{ID: "one", ExternalID: "one", Provider: goal.Own, Title: "Tickets", State: goal.Open, Measure: &goal.Measure{
+			Target: "50000", Unit: "tickets", Direction: goal.Up, Source: &goal.Source{Provider: "tickets", Stream: "tickets", Aggregate: goal.Count},
+		}}
+		s.put(goal.Key(g.ID), goal.Entity, g)
+		s.put(integration.ManifestKey("tickets"), integration.ManifestEntity, integration.StoredManifest{Kind: "tickets", Manifest: json.RawMessage(`{}`), Digest: "d"})
+		s.put(integration.Key("tickets"), integration.Entity, integration.Integration{
+			Provider: "tickets", Kind: "tickets", State: integration.Certified, Enabled: true, Manifest: &integration.ManifestRef{Digest: "d"},
+			Permissions: []integration.Port{integration.SyncPull, integration.GoalUpdate}, Goals: []string{g.ID}, CreatedAt: s.now, UpdatedAt: s.now,
+		})
+		if got := s.do(let.method, "/goals/one", let.body); got.Status != let.want {
+			t.Errorf("%s: status %d, want %d: %s", name, got.Status, let.want, got.Body)
+		}
+		goals, ports := s.linked("tickets")
+		if len(goals) > 0 {
+			t.Errorf("%s: the integration measures %v, want no goal", name, goals)
+		}
+		if want := "[sync.pull goal.update]"; ports != want {
+			t.Errorf("%s: ports %s, want %s", name, ports, want)
+		}
+	}
+}
