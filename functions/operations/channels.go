@@ -2,8 +2,8 @@ package operations
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -65,7 +65,7 @@ func (d Deps) getMailChannel(ctx context.Context, in *web.IfNoneMatch) (*web.Tag
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(*in, preferencesTag(version), web.Ready(showMail(s)))
+	return web.Respond(*in, web.ETag(channelRevision(version, s.UpdatedAt)), web.Ready(showMail(s)))
 }
 
 // loadChannel reads the settings of a channel that the company has configured.
@@ -91,46 +91,48 @@ func (d Deps) putMailChannel(ctx context.Context, in *mailChannelInput) (*mailCh
 	if in.Body.Name != notice.Plain(in.Body.Name) {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/name", Detail: "must be one line without invisible characters and addresses"}})
 	}
-	version, err := notice.LoadChannel(ctx, web.Tenant(ctx), notice.Mail, &notice.MailSettings{})
+	var was notice.MailSettings
+	version, err := notice.LoadChannel(ctx, web.Tenant(ctx), notice.Mail, &was)
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
+	if err := in.Check(channelRevision(version, was.UpdatedAt)); err != nil {
+		return nil, err
+	}
 	s := notice.MailSettings{Name: in.Body.Name, ReplyTo: in.Body.ReplyTo, UpdatedAt: d.Now().UTC().Truncate(time.Millisecond), UpdatedBy: web.CallerOf(ctx).UserID}
-	tag, err := saveChannel(ctx, in.IfMatch, notice.Mail, version, s)
-	return &mailChannelOutput{tag, showMail(s)}, err
+	if err := saveChannel(ctx, in.IfMatch, notice.Mail, version, s); err != nil {
+		return nil, err
+	}
+	return &mailChannelOutput{web.ETag(channelRevision(version+1, s.UpdatedAt)), showMail(s)}, nil
 }
 
-// saveChannel stores the settings of a channel and returns their ETag.
-func saveChannel(ctx context.Context, in web.IfMatch, ch notice.Channel, version int64, settings any) (string, error) {
-	if err := in.Check(channelRevision(version)); err != nil {
-		return "", err
-	}
+// saveChannel stores the settings of a channel.
+func saveChannel(ctx context.Context, in web.IfMatch, ch notice.Channel, version int64, settings any) error {
 	c := web.Tenant(ctx)
-	if err := c.Commit(ctx, notice.SaveChannel(c, ch, version, settings)); err != nil {
-		return "", store.Fault(in.Overtaken(err), "")
-	}
-	return preferencesTag(version + 1), nil
+	return store.Fault(in.Overtaken(c.Commit(ctx, notice.SaveChannel(c, ch, version, settings))), "")
 }
 
-// channelRevision names a version for If-Match: "" without settings.
-func channelRevision(version int64) string {
+// channelRevision identifies one version of the settings of a channel; "" without settings. It includes the time of their last change,
+// because settings that are stored after a deletion count their versions from 1 again.
+func channelRevision(version int64, at time.Time) string {
 	if version == 0 {
 		return ""
 	}
-	return strconv.FormatInt(version, 10)
+	return fmt.Sprintf("%d-%x", version, at.UnixMilli())
 }
 
 func (d Deps) deleteMailChannel(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
-	return nil, deleteChannel(ctx, in, notice.Mail, &notice.MailSettings{})
+	var s notice.MailSettings
+	version, err := loadChannel(ctx, notice.Mail, &s)
+	if err != nil {
+		return nil, err
+	}
+	return nil, deleteChannel(ctx, in, notice.Mail, version, s.UpdatedAt)
 }
 
-// deleteChannel reads the settings of a channel and removes them.
-func deleteChannel(ctx context.Context, in *web.IfMatch, ch notice.Channel, into any) error {
-	version, err := loadChannel(ctx, ch, into)
-	if err != nil {
-		return err
-	}
-	if err := in.Check(channelRevision(version)); err != nil {
+// deleteChannel removes the settings of a channel, of a version that was stored at a time.
+func deleteChannel(ctx context.Context, in *web.IfMatch, ch notice.Channel, version int64, at time.Time) error {
+	if err := in.Check(channelRevision(version, at)); err != nil {
 		return err
 	}
 	c := web.Tenant(ctx)

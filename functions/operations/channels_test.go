@@ -78,6 +78,29 @@ func TestSlackChannel(t *testing.T) {
 	h.Do("POST", at+"/test", h.A.Token, nil).WantProblem(404, "not-found")
 }
 
+// TestChannels_Again tells settings that were deleted from those that were stored after them, whose versions are the same.
+func TestChannels_Again(t *testing.T) {
+	t.Parallel()
+	h, fake, now := webtest.New(t), slacktest.New(t), noon()
+	operations.Register(h.API(), operations.Deps{
+		Store: h.Store, Vault: h.Vault, Now: func() time.Time { return now }, Base: "https://orgops.test",
+		Slack: slack.Client{Out: outbound.New(outbound.Options{AllowLoopback: true}), URL: fake.URL, Now: time.Now},
+	})
+	for channel, body := range map[string]object{"slack": {"webhookUrl": fake.WebhookURL()}, "mail": {"name": "Acme"}} {
+		at := path(h, "/channels/"+channel)
+		first := h.Do("PUT", at, h.A.Token, body).Want(200).Header.Get("ETag")
+		h.Do("GET", at, h.A.Token, nil, "If-None-Match", first).Want(304)
+		h.Do("DELETE", at, h.A.Token, nil, "If-Match", first).Want(204)
+		h.Do("PUT", at, h.A.Token, body, "If-Match", first).WantProblem(412, "stale")
+		now = now.Add(time.Second)
+		second := h.Do("PUT", at, h.A.Token, body).Want(200).Header.Get("ETag")
+		h.Do("GET", at, h.A.Token, nil, "If-None-Match", first).Want(200)
+		h.Do("PUT", at, h.A.Token, body, "If-Match", first).WantProblem(412, "stale")
+		h.Do("DELETE", at, h.A.Token, nil, "If-Match", first).WantProblem(412, "stale")
+		h.Do("PUT", at, h.A.Token, body, "If-Match", second).Want(200)
+	}
+}
+
 // A test shows what Slack said, and the channel keeps it until a message is taken.
 func TestSlackChannel_Test(t *testing.T) {
 	t.Parallel()

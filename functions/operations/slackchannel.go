@@ -70,7 +70,7 @@ func (d Deps) getSlackChannel(ctx context.Context, in *web.IfNoneMatch) (*web.Ta
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(*in, preferencesTag(version), web.Ready(showSlack(s)))
+	return web.Respond(*in, web.ETag(channelRevision(version, s.UpdatedAt)), web.Ready(showSlack(s)))
 }
 
 type slackChannelInput struct {
@@ -85,6 +85,9 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
+	if err := in.Check(channelRevision(version, s.UpdatedAt)); err != nil {
+		return nil, err
+	}
 	if err := choose(ctx, in.Body, &s); err != nil {
 		return nil, err
 	}
@@ -92,8 +95,10 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 		return nil, err
 	}
 	s.UpdatedAt, s.UpdatedBy = d.Now().UTC().Truncate(time.Millisecond), web.CallerOf(ctx).UserID
-	tag, err := saveChannel(ctx, in.IfMatch, notice.Slack, version, s)
-	return &slackChannelOutput{tag, showSlack(s)}, err
+	if err := saveChannel(ctx, in.IfMatch, notice.Slack, version, s); err != nil {
+		return nil, err
+	}
+	return &slackChannelOutput{web.ETag(channelRevision(version+1, s.UpdatedAt)), showSlack(s)}, nil
 }
 
 // choose sets what goes to the channel. A person who does not read the brief neither adds it nor leads it elsewhere.
@@ -139,7 +144,10 @@ func (d Deps) direct(ctx context.Context, c store.Company, in SlackChannelReques
 // longer stored, and a person who manages the workspace can remove the app there.
 func (d Deps) deleteSlackChannel(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
 	var s notice.SlackSettings
-	err := deleteChannel(ctx, in, notice.Slack, &s)
+	version, err := loadChannel(ctx, notice.Slack, &s)
+	if err == nil {
+		err = deleteChannel(ctx, in, notice.Slack, version, s.UpdatedAt)
+	}
 	if err == nil && s.App != nil {
 		d.revoke(ctx, web.Tenant(ctx).ID(), *s.App)
 	}
