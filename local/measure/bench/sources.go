@@ -29,7 +29,7 @@ func sources(ctx context.Context, s settings) error {
 		return err
 	}
 	list := &http.Server{Handler: http.HandlerFunc(serveList), ReadHeaderTimeout: time.Minute}
-	defer list.Close()
+	defer func() { _ = list.Close() }()
 	go func() { _ = list.Serve(l) }()
 	for turn := range 3 {
 		n := int(s.duration.Seconds()) * noisyRate
