@@ -2,6 +2,7 @@ package operations_test
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,8 @@ func invite(h *webtest.Harness, bearer string, body object) *webtest.Response {
 	return h.Do("POST", path(h, "/users"), bearer, body)
 }
 
-// join invites a user, accepts the invitation, and returns the user with the ETag.
+// join invites a user, accepts the invitation, and returns the user with the ETag. The user decides on what is asked for in a later
+// millisecond, for which join waits.
 func join(t *testing.T, h *webtest.Harness, email string, role user.Role) (user.User, string) {
 	t.Helper()
 	var invited operations.InvitedUser
@@ -43,6 +45,9 @@ func join(t *testing.T, h *webtest.Harness, email string, role user.Role) (user.
 	errtest.Must(t, err)
 	var joined user.User
 	r := h.Do("GET", path(h, "/users/"+invited.ID), h.A.Token, nil).Want(200).JSON(&joined)
+	for !joined.Decides(time.Now()) {
+		runtime.Gosched()
+	}
 	return joined, r.Header.Get("ETag")
 }
 
