@@ -164,6 +164,15 @@ func TestConnect_Request(t *testing.T) {
 	}
 }
 
+// endBelow ends the founder's tokens of generations below from.
+func (s *service) endBelow(from int64) {
+	s.t.Helper()
+	op, err := user.EndTokens(s.t.Context(), s.company(), s.A.UserID, from, s.clock.Now())
+	errtest.Must(s.t, err)
+	errtest.Must(s.t, s.company().Commit(s.t.Context(), op))
+	s.Forget()
+}
+
 // TestConnect_Refused refuses every answer that is not that of the browser, the provider and the request that began.
 func TestConnect_Refused(t *testing.T) {
 	t.Parallel()
@@ -191,6 +200,11 @@ func TestConnect_Refused(t *testing.T) {
 		{"the user may no longer", func(b *browser, a url.Values) url.Values {
 			defer s.role(user.Founder)
 			s.role(user.Member)
+			return b.finish(a)
+		}, notMade("gitlab", "forbidden")},
+		{"the session has ended", func(b *browser, a url.Values) url.Values {
+			defer s.endBelow(0)
+			s.endBelow(99)
 			return b.finish(a)
 		}, notMade("gitlab", "forbidden")},
 		{"deleted and configured again", func(b *browser, a url.Values) url.Values {

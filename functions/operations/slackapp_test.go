@@ -380,6 +380,15 @@ func TestSlackInstall(t *testing.T) {
 	if got := end("error=access_denied&state="+w.begin(), w.cookie); got != refused {
 		t.Errorf("an installation that the person ended is at %s, want a refusal", got)
 	}
+	late := w.begin()
+	u, _, err := tenant.GetUser(t.Context(), w.c, w.A.UserID)
+	errtest.Must(t, err)
+	errtest.Must(t, tenant.EndSessions(t.Context(), w.Store, w.A.ID, u, w.clock.Now()))
+	if got := end(good+late, w.cookie); got != refused {
+		t.Errorf("an installation of a session that has ended is at %s, want a refusal", got)
+	}
+	w.A.Token = w.Signed(w.A.ID, w.A.UserID, user.Founder, 1)
+	w.Forget()
 	w.Do("GET", path(w.Harness, "/channels/slack"), w.A.Token, nil).WantProblem(404, "not-found")
 	state := w.begin()
 	end(good+state, w.cookie)

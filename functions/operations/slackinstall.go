@@ -53,10 +53,10 @@ func (d Deps) connectSlack(ctx context.Context, _ *struct{}) (*slackStartOutput,
 	if err != nil {
 		return nil, err
 	}
-	c, caller := web.Tenant(ctx), web.CallerOf(ctx)
+	c := web.Tenant(ctx)
 	cookie := web.BrowserCookie(ctx, slackCookie, roundtrip.Lifetime, http.SameSiteLaxMode)
 	secret := roundtrip.Secret()
-	trip := notice.SlackInstall{Bound: roundtrip.Bind(cookie.Value, d.Now()), UserID: caller.UserID, TokenID: caller.TokenID}
+	trip := notice.SlackInstall{Bound: roundtrip.Bind(cookie.Value, d.Now()), Session: web.SessionOf(ctx)}
 	if err := c.Commit(ctx, roundtrip.Begin(c, notice.SlackInstalls, secret, trip)); err != nil {
 		return nil, store.Fault(err, "")
 	}
@@ -150,6 +150,9 @@ func (d Deps) installer(ctx context.Context, c store.Company, trip notice.SlackI
 	if err := user.Halted(ctx, c); err != nil {
 		return user.User{}, err
 	}
+	if err := trip.Check(ctx, c); err != nil {
+		return user.User{}, err
+	}
 	u, _, err := company.GetUser(ctx, c, trip.UserID)
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return u, err
@@ -167,26 +170,37 @@ func (d Deps) keepInstallation(ctx context.Context, c store.Company, u user.User
 	if err != nil {
 		return err
 	}
+	now := d.Now().UTC().Truncate(time.Millisecond)
+	app := notice.SlackApp{ID: got.AppID, Team: got.Team, TeamName: notice.Plain(got.TeamName), Token: sealed, InstalledAt: now, InstalledBy: u.ID}
+	for range 3 { // another user may set the channel meanwhile
+		err = d.storeApp(ctx, c, app, kindsFor(notice.Reads(u.Role)))
+		if !errors.Is(err, store.ErrConflict) {
+			break
+		}
+	}
+	return store.Fault(err, "")
+}
+
+// storeApp puts the app into the channel's settings. A new channel gets the kinds.
+func (d Deps) storeApp(ctx context.Context, c store.Company, app notice.SlackApp, kinds []notice.Kind) error {
 	var s notice.SlackSettings
 	version, err := notice.LoadChannel(ctx, c, notice.Slack, &s)
 	if err != nil {
-		return store.Fault(err, "")
+		return err
 	}
-	now := d.Now().UTC().Truncate(time.Millisecond)
 	former := s.App
-	moves := former != nil && former.Team != got.Team
+	moves := former != nil && former.Team != app.Team
 	if moves {
 		s.Channel = ""
 	}
 	if s.Kinds == nil {
-		s.Kinds = kindsFor(notice.Reads(u.Role))
+		s.Kinds = kinds
 	}
-	s.App = &notice.SlackApp{ID: got.AppID, Team: got.Team, TeamName: notice.Plain(got.TeamName), Token: sealed, InstalledAt: now, InstalledBy: u.ID}
-	s.UpdatedAt, s.UpdatedBy, s.FailedAt, s.Failure = now, u.ID, time.Time{}, ""
-	st := web.Recorded(ctx, d.Store)
-	err = store.For(st, c.ID()).Commit(ctx, notice.SaveChannel(c, notice.Slack, version, s))
+	s.App = &app
+	s.UpdatedAt, s.UpdatedBy, s.FailedAt, s.Failure = app.InstalledAt, app.InstalledBy, time.Time{}, ""
+	err = store.For(web.Recorded(ctx, d.Store), c.ID()).Commit(ctx, notice.SaveChannel(c, notice.Slack, version, s))
 	if err == nil && moves {
 		d.revoke(ctx, c.ID(), *former)
 	}
-	return store.Fault(err, "")
+	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/roundtrip"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
 
@@ -31,8 +32,7 @@ var SlackInstalls = roundtrip.Kind{Entity: "slack-install", Prefix: "SLACKINSTAL
 type SlackInstall struct {
 	roundtrip.Bound
 
-	UserID  string `json:"userId"`
-	TokenID string `json:"tokenId"` // of the session that began it
+	user.Session // that began it
 }
 
 // SlackUser names a user of a Slack workspace.

@@ -45,6 +45,26 @@ func Generation(ctx context.Context, c store.Company, id string) (int64, error) 
 	return ended.From, store.Fault(err, "")
 }
 
+// Session names the session in which a user began what ends later, such as the way to a provider and back.
+type Session struct {
+	UserID     string `json:"userId"`
+	TokenID    string `json:"tokenId"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+// Check returns fault.Forbidden if the session has ended since.
+func (s Session) Check(ctx context.Context, c store.Company) error {
+	var ended Ended
+	_, err := c.Get(ctx, EndedKey(s.UserID), &ended)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Fault(err, "")
+	}
+	if _, gone := ended.Tokens[s.TokenID]; gone || s.Generation < ended.From {
+		return fault.New(fault.Forbidden, "the session in which this began has ended; log in and begin again")
+	}
+	return nil
+}
+
 // EndToken returns the write that ends one token of a principal, which expires at a time. It returns fault.QuotaExceeded if
 // MaxEndedTokens of the principal have been ended and not expired.
 func EndToken(ctx context.Context, c store.Company, id, tokenID string, expires, now time.Time) (store.Op, error) {

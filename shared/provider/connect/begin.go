@@ -12,6 +12,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/roundtrip"
+	"orgops/shared/domain/user"
 	"orgops/shared/identity/application"
 	"orgops/shared/identity/authcode"
 	"orgops/shared/provider/connector"
@@ -37,10 +38,10 @@ func trips() roundtrip.Kind { return roundtrip.Kind{Entity: TripEntity, Prefix: 
 // Trip is a connection that is being made, from the request until the provider's answer.
 type Trip struct {
 	roundtrip.Bound
+	user.Session // that began it
 
 	Provider    string `json:"provider"`
 	Incarnation string `json:"incarnation"`
-	By          string `json:"by"` // id of the user
 	ClientID    string `json:"clientId"`
 	Verifier    string `json:"verifier"`
 	Redirect    string `json:"redirect"`
@@ -122,7 +123,7 @@ func (a Access) Finish(ctx context.Context, c store.Company, conn connector.Conn
 	if got.RefreshUntil > 0 && !r.App {
 		until = now.Add(got.RefreshUntil)
 	}
-	connection := integration.Connection{ID: grant.ID, By: t.By, At: now, Account: account}
+	connection := integration.Connection{ID: grant.ID, By: t.UserID, At: now, Account: account}
 	return a.store(ctx, c, conn, i, i.Connect(connection, until), grant)
 }
 

@@ -19,6 +19,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/roundtrip"
+	"orgops/shared/domain/user"
 	"orgops/shared/identity/application"
 	"orgops/shared/identity/authcode"
 	"orgops/shared/provider/catalog"
@@ -82,7 +83,7 @@ func (w *world) load() integration.Stored {
 // link connects the integration.
 func (w *world) link() {
 	w.t.Helper()
-	trip := connect.Trip{Bound: roundtrip.Bind("cookie", w.clock.Now()), By: "u", Redirect: "https://orgops.test/auth/connect/callback"}
+	trip := connect.Trip{Bound: roundtrip.Bind("cookie", w.clock.Now()), Session: user.Session{UserID: "u"}, Redirect: "https://orgops.test/auth/connect/callback"}
 	address, op, err := w.Begin(w.t.Context(), w.company, w.conn(), w.load().Integration, trip)
 	errtest.Must(w.t, err)
 	errtest.Must(w.t, w.company.Commit(w.t.Context(), op))
