@@ -174,7 +174,7 @@ func Limits() []Limit {
 		span("grant-code", "the time in which the code of a consent is exchanged", grant.CodeLifetime),
 		span("grant-idle", "the time for which a third party's access goes on without a new token", grant.Idle),
 		span("grant-lifetime", "the time after which a third party asks a person again", grant.Lifetime),
-		{"authorizations", "the authorizations that one network begins in a minute", auth.MaxAuthorizations, "authorizations"},
+		{"client-documents", "the documents of third parties that are read for one network in a minute", auth.MaxClientDocuments, "documents"},
 		{"client-document", "a third party's document", auth.MaxClientDocument, "bytes"},
 		{"revocations", "the tokens of a user or of a client that are ended by themselves within an hour", user.MaxEndedTokens, "tokens"},
 		{"client-keys", "the keys that a client registers at once", client.MaxKeys, "keys"},

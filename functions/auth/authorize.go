@@ -16,8 +16,8 @@ import (
 	"orgops/shared/web"
 )
 
-// MaxAuthorizations bounds how many authorizations one network begins in a minute, because each may read a third party's document.
-const MaxAuthorizations = 60
+// MaxClientDocuments bounds how many documents of third parties are read for one network in a minute.
+const MaxClientDocuments = 60
 
 // AuthorizationRequest holds the parameters of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3, RFC 8707 §2).
 type AuthorizationRequest struct {
@@ -61,6 +61,8 @@ func (d Deps) want(ctx context.Context, r AuthorizationRequest) (wanted, error) 
 		return w, fault.Refuse([]fault.FieldError{{Pointer: "#/query/redirect_uri", Detail: "is not one of the document's redirect_uris, or neither https nor on the person's own machine; compare every character"}})
 	}
 	switch {
+	case len(r.State) > 1024 || len(r.Scope) > 500 || len(r.Resource) > 500:
+		return w, refusal{"invalid_request", "state may have 1,024 bytes, scope and resource 500"}
 	case r.ResponseType != "code":
 		return w, refusal{"unsupported_response_type", "response_type must be code"}
 	case r.Method != "S256" || !challengePattern.Matches(r.Challenge):
@@ -115,9 +117,6 @@ type leadOutput struct {
 
 // authorize leads a person to the console's consent page, with a request that is good so far. Nothing is stored before the person consents.
 func (d Deps) authorize(ctx context.Context, in *authorizeInput) (*leadOutput, error) {
-	if err := d.authorizations.Take(ctx); err != nil {
-		return nil, err
-	}
 	w, err := d.want(ctx, in.AuthorizationRequest)
 	out := &leadOutput{Status: http.StatusFound, CacheControl: "no-store", ReferrerPolicy: "no-referrer"}
 	if refused := (refusal{}); errors.As(err, &refused) {

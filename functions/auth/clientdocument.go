@@ -15,6 +15,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/text"
 	"orgops/shared/domain/grant"
+	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -40,6 +41,7 @@ type clientDocument struct {
 type clientDocuments struct {
 	client *outbound.Client
 	now    func() time.Time
+	limit  *web.SourceLimit // of reads
 
 	mu    sync.Mutex
 	known map[string]readDocument
@@ -53,7 +55,7 @@ type readDocument struct {
 }
 
 func newClientDocuments(client *outbound.Client, now func() time.Time) *clientDocuments {
-	return &clientDocuments{client: client, now: now, known: map[string]readDocument{}}
+	return &clientDocuments{client: client, now: now, limit: web.NewSourceLimit("documents", MaxClientDocuments, now), known: map[string]readDocument{}}
 }
 
 // get returns the document of a client_id.
@@ -67,6 +69,9 @@ func (d *clientDocuments) get(ctx context.Context, clientID string) (clientDocum
 	d.mu.Unlock()
 	if ok && now.Before(found.until) {
 		return found.document, found.err
+	}
+	if err := d.limit.Take(ctx); err != nil {
+		return clientDocument{}, err
 	}
 	found = readDocument{until: now.Add(documentFresh)}
 	if found.document, found.err = d.read(context.WithoutCancel(ctx), clientID); found.err != nil {

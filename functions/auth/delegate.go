@@ -15,7 +15,7 @@ import (
 )
 
 // delegate gives an executive a token to act for a user (RFC 8693 §4.1): the user's token is the subject, and the executive's own is the
-// actor. The new token does no more than either, names both, and ends with the first of them.
+// actor. The new token does no more than either, names both, and expires with the first of them.
 func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, error) {
 	if in.SubjectTokenType == "" || in.ActorTokenType == "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/subject_token_type", Detail: "token exchange needs subject_token_type and actor_token_type"}})

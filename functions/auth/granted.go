@@ -49,19 +49,25 @@ func (d Deps) exchangeGrant(ctx context.Context, companyID, secret string, in To
 	}
 	identifyGrant(ctx, c, claims)
 	c = store.For(web.Recorded(ctx, d.Store), companyID)
-	err = c.InTurn(ctx, "grants", func() ([]store.Op, error) {
+	plan := func() ([]store.Op, error) {
 		all, err := grant.List(ctx, c, now)
-		if err == nil && len(all) >= grant.MaxPerCompany {
-			err = errGrant("the company has given access to as many third parties as it can; end one first")
-		}
 		if err != nil {
 			return nil, err
 		}
 		ops, err := oldest(ctx, c, all, s.UserID, now)
+		if err == nil && ops == nil && len(all) >= grant.MaxPerCompany {
+			err = errGrant("the company has given access to as many third parties as it can; end one first")
+		}
 		return append(ops, code.Use(c, now), s.Save(c), tellGrant(c, s.Grant, timeline.AccessGiven, "got access", now)), err
-	})
-	if errors.Is(err, store.ErrConflict) {
-		err = grant.ErrCode() // another request with the code was first
+	}
+	for range 3 { // the grant that makes room may be used meanwhile
+		err = c.InTurn(ctx, "grants", plan)
+		if code.Lost(err) {
+			err = grant.ErrCode()
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			break
+		}
 	}
 	if err != nil {
 		return nil, asGrant(store.Fault(err, ""))

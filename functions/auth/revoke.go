@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"orgops/shared/base/fault"
@@ -61,11 +62,16 @@ func (d Deps) revoke(ctx context.Context, in *revocationInput) (*struct{}, error
 	}
 	web.Identify(ctx, store.For(d.Store, claims.Company), by)
 	c := store.For(web.Recorded(ctx, d.Store), claims.Company)
-	op, err := user.EndToken(ctx, c, by.UserID, claims.ID, claims.Expires, d.Now())
-	if err != nil {
-		return nil, err
+	for range 3 { // the principal may end other tokens meanwhile
+		op, err := user.EndToken(ctx, c, by.UserID, claims.ID, claims.Expires, d.Now())
+		if err != nil {
+			return nil, err
+		}
+		if err = c.Commit(ctx, op); !errors.Is(err, store.ErrConflict) {
+			return nil, store.Fault(err, "")
+		}
 	}
-	return nil, store.Fault(c.Commit(ctx, op), "")
+	return nil, fault.New(fault.Unavailable, "other tokens of the principal are being ended; try again")
 }
 
 // revokeRefresh ends the grant of a refresh token. An unknown token needs no more.

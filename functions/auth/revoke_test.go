@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +54,31 @@ func TestRevoke(t *testing.T) {
 	m.Do("POST", "/auth/revoke", "", auth.RevocationRequest{Token: second}).Want(200) // as JSON
 	m.Forget()
 	m.Do("GET", m.at("/memory"), second, nil).WantProblem(401, "unauthenticated")
+}
+
+// TestRevoke_AtOnce ends several tokens of a principal at once.
+func TestRevoke_AtOnce(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	var all [3]string
+	var answers [3]*webtest.Response
+	for n := range all {
+		all[n] = m.UserToken(m.A.ID, m.A.UserID, user.Founder)
+	}
+	var group sync.WaitGroup
+	for n := range all {
+		group.Go(func() { answers[n] = m.revoke(all[n], nil) })
+	}
+	group.Wait()
+	for _, a := range answers {
+		a.Want(200)
+	}
+	m.Forget()
+	for _, text := range all {
+		if status := m.reads(text); status != 401 {
+			t.Errorf("status = %d, want 401", status)
+		}
+	}
 }
 
 // TestRevoke_Many limits the tokens that a principal ends by themselves within their lifetime. Those that have expired make room.

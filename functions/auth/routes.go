@@ -31,9 +31,8 @@ type Deps struct {
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time // nil: time.Now
 
-	federations    *federations
-	documents      *clientDocuments
-	authorizations *web.SourceLimit
+	federations *federations
+	documents   *clientDocuments
 }
 
 // Mount registers the group with the service's parts.
@@ -50,7 +49,6 @@ func Register(api huma.API, deps Deps) {
 		deps.Now = time.Now
 	}
 	deps.federations, deps.documents = newFederations(deps.Client, deps.Now), newClientDocuments(deps.Client.Public(), deps.Now)
-	deps.authorizations = web.NewSourceLimit("authorizations", MaxAuthorizations, deps.Now)
 	registerAuthorization(api, deps)
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
@@ -71,7 +69,7 @@ func Register(api huma.API, deps Deps) {
 			"refresh_token: gives a third party new tokens, and a new refresh token; one that was used before ends them all. " +
 			"client_credentials: gives a token of at most an hour to a client (RFC 6749 §4.4) that proves itself by a secret, in the body or by HTTP Basic, by an assertion that it signs (RFC 7523), whose aud is the issuer of the service alone, whose jti counts once and which ends within 5 minutes, or by a token of its federation. " +
 			"urn:ietf:params:oauth:grant-type:token-exchange: gives an executive a token to act for a user (RFC 8693 §4.1), with the user's token as the subject and the executive's own as the actor; it does no more than either. " +
-			"With an audience, the same grant gives a person a token of another of their companies, which ends with the subject token; the user of an identity provider has no other companies. A session that began without a second factor leads to no company that requires one. " +
+			"With an audience, the same grant gives a person a token of another of their companies, which expires with the subject token; the user of an identity provider has no other companies. A session that began without a second factor leads to no company that requires one. " +
 			"An unknown client and a wrong secret get the same answer. The errors of a form have error and error_description (RFC 6749 §5.2). A try counts as one of the network's 100 a minute, as a login does.",
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}))), deps.issueToken)

@@ -10,14 +10,16 @@ import (
 
 // registerAuthorization adds the operations of the authorization server for third parties.
 func registerAuthorization(api huma.API, deps Deps) {
-	web.Register(api, web.AuditedWrites(web.Never(web.Public(huma.Operation{
+	authorization := web.AuditedWrites(web.Never(web.Public(huma.Operation{
 		OperationID: "authorize", Method: http.MethodGet, Path: "/auth/authorize", Tags: []string{"auth"},
 		Summary: "Ask a person to let a third party act",
 		Description: "The authorization endpoint (RFC 6749 §3.1), for the authorization code with PKCE (S256 alone). client_id is the address of a Client ID Metadata Document, which is read under the rules of egress: " +
 			"https, a public address, no redirect, at most 10 KiB, with the same client_id in it. Without a known third party and one of its redirects the answer is an error; any other error leads back to it, with error, state and iss (RFC 9207). " +
-			"A good request leads to the consent page of the console, where a person of the company chooses the scopes or an executive. A third party never gets scopes to configure, certify, approve or manage. A network begins 60 a minute.",
+			"A good request leads to the consent page of the console, where a person of the company chooses the scopes or an executive. A third party never gets scopes to configure, certify, approve or manage. Parameters that are not listed are ignored (RFC 6749 §3.1). A network has 60 documents a minute read.",
 		Errors: []int{http.StatusTooManyRequests}, DefaultStatus: http.StatusFound,
-	}))), deps.authorize)
+	})))
+	authorization.SkipValidateParams = true // a third party may add parameters of its own
+	web.Register(api, authorization, deps.authorize)
 	web.Register(api, web.Unaudited(web.OwnToken(huma.Operation{
 		OperationID: "get-consent", Method: http.MethodGet, Path: "/auth/consent", Tags: []string{"auth"},
 		Summary:     "See what a third party asks for",

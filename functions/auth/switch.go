@@ -12,7 +12,7 @@ import (
 	"orgops/shared/web"
 )
 
-// switchCompany gives a person a token of another of their companies for their token of one (RFC 8693 §2.1, audience). The new token ends
+// switchCompany gives a person a token of another of their companies for their token of one (RFC 8693 §2.1, audience). The new token expires
 // with the old one, so that a stolen token is of no use for longer than without. A sign-in through a company's identity provider
 // proves the user to that company alone, so it leads to no other.
 func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/functions/auth"
 	"orgops/functions/operations"
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/grant"
@@ -54,6 +55,16 @@ func (m *machines) document(change object) party {
 	m.t.Cleanup(server.Close)
 	p.machines, p.clientID = m, server.URL+"/client.json"
 	return p
+}
+
+// documents serves a third party's document at every query of its address.
+func (m *machines) documents() party {
+	m.t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(object{"client_id": "http://" + r.Host + r.URL.RequestURI(), "client_name": "Agent", "redirect_uris": []string{callback}})
+	}))
+	m.t.Cleanup(server.Close)
+	return party{m, server.URL + "/client.json"}
 }
 
 // request returns a good authorization request for the API, with changes; "" removes a parameter.
@@ -176,10 +187,11 @@ func TestAuthorize(t *testing.T) {
 		"a short one":       {object{"code_challenge": "x"}, "invalid_request"},
 		"the implicit way":  {object{"response_type": "token"}, "unsupported_response_type"},
 		"another resource":  {object{"resource": "https://evil.test/companies/" + m.A.ID + "/mcp"}, "invalid_target"},
+		"a long state":      {object{"state": strings.Repeat("s", 1025)}, "invalid_request"},
 		"a scope to manage": {object{"scope": "operations:write integrations:write executives:write"}, "invalid_scope"},
 	} {
 		at := lead(tt.change)
-		got := [4]string{at.Scheme + "://" + at.Host + at.Path, at.Query().Get("error"), at.Query().Get("state"), at.Query().Get("iss")}
+		got := [4]string{at.Scheme + "://" + at.Host + at.Path, at.Query().Get("error"), at.Query().Get("state")[:1], at.Query().Get("iss")}
 		if want := [4]string{callback, tt.code, "s", issuer}; got != want {
 			t.Errorf("%s: led to %q, want %q", name, got, want)
 		}
@@ -206,6 +218,30 @@ func TestAuthorize(t *testing.T) {
 		}
 	}
 	lead(object{"redirect_uri": "http://127.0.0.1:33418/callback"}) // a program on the person's machine takes a free port
+	if got := lead(object{"prompt": "consent", "nonce": "n", "login_hint": "ada"}).Query(); got.Has("error") {
+		t.Errorf("parameters of an extension lead to %v, want them ignored (RFC 6749 §3.1)", got)
+	}
+}
+
+// TestAuthorize_Limit reads a bounded number of documents for a network in a minute, whichever operation names them. A document that is
+// known costs nothing.
+func TestAuthorize_Limit(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	p, several := m.document(nil), m.documents()
+	for range auth.MaxClientDocuments + 1 {
+		m.Do("GET", "/auth/authorize"+p.query(nil), "", nil).Want(302)
+	}
+	other := func(n int) string {
+		return several.query(object{"client_id": fmt.Sprintf("%s?%d", several.clientID, n)})
+	}
+	for n := range auth.MaxClientDocuments - 1 {
+		m.Do("GET", "/auth/consent"+other(n), m.A.Token, nil).Want(200)
+	}
+	m.Do("GET", "/auth/consent"+other(-1), m.A.Token, nil).WantProblem(429, "quota-exceeded")
+	m.Do("GET", "/auth/authorize"+other(-1), "", nil).WantProblem(429, "quota-exceeded")
+	m.clock.Advance(time.Minute)
+	m.Do("GET", "/auth/authorize"+other(-1), "", nil).Want(302)
 }
 
 // TestThirdParty lets a third party act for a person: it does what both allow, until the person's company ends that.
@@ -436,6 +472,13 @@ func TestThirdParty_Limit(t *testing.T) {
 		}
 	}
 	m.wantRefused("one more", p.exchange(p.consent(m.A.Token, nil, nil).Get("code"), nil), 400, "invalid_grant")
+	for n := range grant.MaxPerUser { // as many of the user's own, of which the oldest makes room
+		s, err := grant.Load(t.Context(), c, fmt.Sprintf("g%d", n), m.clock.Now())
+		errtest.Must(t, err)
+		s.UserID = m.A.UserID
+		errtest.Must(t, c.Commit(t.Context(), s.Save(c)))
+	}
+	p.granted(nil, nil)
 }
 
 // TestClientDocument refuses documents that are not of their address, lead elsewhere, or are too large.

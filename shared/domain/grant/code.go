@@ -84,6 +84,12 @@ func FindCode(ctx context.Context, c store.Company, secret, clientID, redirect, 
 	return code, nil
 }
 
+// Lost reports whether err is the conflict of a commit with the code's write: another request was first.
+func (code Code) Lost(err error) bool {
+	var conflict *store.ConflictError
+	return errors.As(err, &conflict) && conflict.Key == code.key
+}
+
 // Use returns the write by which a code counts as used. It is remembered while the tokens that it led to are valid.
 func (code Code) Use(c store.Company, now time.Time) store.Op {
 	code.Used = true
