@@ -149,7 +149,8 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	challenge, _ := op.Metadata[challengeMark].(string)
 	lenient, limitOf, parameters := isLenient(op), limitOf(op, limit), parametersOf(op)
 	ownKey := op.Metadata[ownKeyMark] == true
-	secret, audited := takesKey(op) && answersSecret(op, a.schemas), isAudited(op)
+	takes, audited := takesKey(op), isAudited(op)
+	secret := takes && answersSecret(op, a.schemas)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation, req.challenge, req.oauth = op.Path, op.OperationID, challenge, isForm(r, parameters)
@@ -193,7 +194,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			}
 		}
 		keys := r.Header.Values(idempotencyHeader)
-		if rights.scopes == nil || len(keys) == 0 {
+		if !takes || len(keys) == 0 {
 			run(w, r)
 			return
 		}

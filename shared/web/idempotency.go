@@ -20,7 +20,7 @@ import (
 )
 
 // The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated with the same key runs
-// once, and a repeat gets the first answer. A request without the header runs every time.
+// once, and a repeat gets the first answer. A request without the header runs every time. Operations that takesKey leaves out ignore it.
 const (
 	idempotencyHeader = "Idempotency-Key"
 	idempotencyEntity = "idempotency"
@@ -46,12 +46,7 @@ type record struct {
 }
 
 // doOnce runs a request with a key, or replays its first answer. secret says whether the operation's answers hold a secret.
-// Methods other than POST are idempotent and ignore the header.
 func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, secret bool, run http.HandlerFunc) error {
-	if r.Method != http.MethodPost {
-		run(w, r)
-		return nil
-	}
 	key, err := idempotencyKey(r.Header.Values(idempotencyHeader))
 	if err != nil {
 		return err
@@ -246,8 +241,16 @@ const ownKeyMark = "orgops-own-key"
 // the request. Without the mark a repeat gets the first answer again.
 func OwnKey(op huma.Operation) huma.Operation { return marked(op, ownKeyMark, true) }
 
-// takesKey reports whether an operation supports Idempotency-Key: every guarded POST does.
-func takesKey(op *huma.Operation) bool { return op.Method == http.MethodPost && len(op.Security) > 0 }
+// takesKey reports whether an operation supports Idempotency-Key: every guarded POST does whose answer sets no cookie. Such an answer is for
+// the browser that asked, so it is not kept, and each request runs. Methods other than POST are idempotent.
+func takesKey(op *huma.Operation) bool {
+	for _, response := range op.Responses {
+		if response.Headers["Set-Cookie"] != nil {
+			return false
+		}
+	}
+	return op.Method == http.MethodPost && len(op.Security) > 0
+}
 
 // answersSecret reports whether an operation's answers hold a secret, which must not be stored in the clear.
 func answersSecret(op *huma.Operation, schemas huma.Registry) bool {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +64,12 @@ func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
 		out := &secret{}
 		out.Body.SigningSecret = fmt.Sprintf("whsec_%d", done.Add(1))
 		return out, nil
+	})
+	type cookie struct {
+		SetCookie http.Cookie `header:"Set-Cookie"`
+	}
+	huma.Register(h.API(), op("connect", "/connect"), func(context.Context, *struct{}) (*cookie, error) {
+		return &cookie{http.Cookie{Name: "trip", Value: strconv.FormatInt(done.Add(1), 10)}}, nil
 	})
 	return h, done, hold
 }
@@ -131,6 +139,19 @@ func TestServer_IdempotencyKey_Secret(t *testing.T) {
 	if bytes.Contains(stored.Body, []byte("whsec_")) {
 		t.Errorf("the store holds the secret in the clear: %s", stored.Body)
 	}
+}
+
+// TestServer_IdempotencyKey_Cookie runs a request again whose answer sets a cookie: a repeat whose answer lacked it would be of no use.
+func TestServer_IdempotencyKey_Cookie(t *testing.T) {
+	t.Parallel()
+	h, done, _ := keyed(t)
+	for n := range 2 {
+		answer := h.Do("POST", "/companies/"+h.A.ID+"/connect", h.A.Token, nil, "Idempotency-Key", "k").Want(204)
+		if got, want := answer.Header.Get("Set-Cookie"), fmt.Sprintf("trip=%d", n+1); got != want {
+			t.Errorf("answer %d sets the cookie %q, want %q", n+1, got, want)
+		}
+	}
+	wantRuns(t, done, 2)
 }
 
 // wantRuns checks how often the operation has run.
