@@ -3,6 +3,7 @@ package notifier
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,6 +239,22 @@ func (s *sending) tick() {
 	}
 }
 
+// miss takes back from the box what tick noted: its owner did not get the notice.
+func (s *sending) miss(box *notice.Box) {
+	box.Unsay(s.notice)
+	for _, j := range s.joined {
+		box.Unsay(j.Stored)
+	}
+}
+
+// owner returns whose box it is.
+func (s *sending) owner() string {
+	if s.notice.Channel == notice.Slack {
+		return notice.SlackBox
+	}
+	return s.notice.UserID
+}
+
 // gather joins the other notices that wait for the end of the person's hour.
 func (s *sending) gather() {
 	rest := s.box.Delayed[:0:0]
@@ -283,6 +300,7 @@ func (s *sending) attempt(ctx context.Context) (due time.Time, err error) {
 	case sendErr == nil:
 		s.end(notice.Sent, "")
 		s.notice.SentAt, s.notice.Text = s.Now().UTC(), kept
+		return time.Time{}, s.save(ctx, nil)
 	case errors.As(sendErr, &refused):
 		s.end(notice.Failed, refused.Error())
 		if refused.BadAddress() {
@@ -298,7 +316,7 @@ func (s *sending) attempt(ctx context.Context) (due time.Time, err error) {
 		s.notice.DueAt = s.Now().UTC().Add(backoff(s.notice.Attempts))
 		due = s.notice.DueAt
 	}
-	return due, s.save(ctx)
+	return due, s.save(ctx, s.miss)
 }
 
 // Tries of one mail. They take about 20 hours.
@@ -323,13 +341,24 @@ func (s *sending) end(state notice.State, reason string) {
 	}
 }
 
-// save stores the outcome. The notices that go with another one's mail are stored when that ends.
-func (s *sending) save(ctx context.Context) error {
+// save stores the outcome. The notices that go with another one's mail are stored when that ends. edit changes the box; nil: it stays.
+func (s *sending) save(ctx context.Context, edit func(*notice.Box)) error {
 	ops := []store.Op{s.notice.Replace(s.company, s.version)}
 	if s.notice.State != notice.Waiting {
 		for _, j := range s.joined {
 			ops = append(ops, j.Replace(s.company, j.version))
 		}
 	}
-	return s.company.Commit(ctx, ops...)
+	for n := 0; edit != nil && n < tries; n++ {
+		box, version, err := s.Notifier.box(ctx, s.company, s.owner())
+		if err != nil {
+			return err
+		}
+		edit(&box)
+		err = s.company.Commit(ctx, append(slices.Clip(ops), box.Save(s.company, s.owner(), version))...)
+		if !errors.Is(err, store.ErrConflict) { // another worker changed the box
+			return err
+		}
+	}
+	return s.company.Commit(ctx, ops...) // also when the box cannot be changed: the notice says more
 }

@@ -49,7 +49,7 @@ func (s *sending) post(ctx context.Context) (due time.Time, err error) {
 			return time.Time{}, err
 		}
 		s.end(notice.Failed, "its worker was lost; Slack may have taken the message")
-		return time.Time{}, s.save(ctx)
+		return time.Time{}, s.save(ctx, nil)
 	}
 	why, err := p.load(ctx)
 	if err != nil {
@@ -139,30 +139,29 @@ func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
 	ctx = context.WithoutCancel(ctx) // what was sent is noted, also when the process ends
 	var refused *slack.RefusedError
 	var throttled *slack.WaitError
+	edit := p.miss
 	switch {
 	case err == nil:
+		edit = nil
 		p.end(notice.Sent, "")
 		p.notice.SentAt, p.notice.Text = p.Now().UTC(), kept
 	case errors.Is(err, slack.ErrUnknown):
+		edit = nil
 		p.end(notice.Failed, "Slack gave no answer; it may have taken the message")
 	case errors.As(err, &refused):
 		p.end(notice.Failed, refused.Error())
 	case errors.As(err, &throttled):
 		p.notice.Attempts-- // it uses up no try
 		due = p.again(throttled.For, "Slack takes no messages at the moment; it is tried again")
+		edit = func(box *notice.Box) { p.miss(box); box.NextAt = due }
 	case p.notice.Attempts >= maxAttempts:
 		p.end(notice.Failed, "Slack did not take it, in twelve tries")
 	default:
 		p.Logger.WarnContext(ctx, "message to Slack not sent; it is tried again", "company", p.company.ID(), "notice", p.notice.ID, "error", err)
 		due = p.again(backoff(p.notice.Attempts), "Slack did not take it; it is tried again")
 	}
-	if saved := p.saveSent(ctx); saved != nil { // first: what is not stored counts as taken by Slack
+	if saved := p.saveSent(ctx, edit); saved != nil { // first: what is not stored counts as taken by Slack
 		return time.Time{}, saved
-	}
-	if throttled != nil {
-		if err := p.pause(ctx, due); err != nil {
-			return time.Time{}, err
-		}
 	}
 	if err := p.note(ctx, err == nil, refused); err != nil || p.sent.TS == "" {
 		return due, err
@@ -204,21 +203,6 @@ func (n *Notifier) token(ctx context.Context, c store.Company, s notice.SlackSet
 func (p *posting) again(after time.Duration, reason string) time.Time {
 	p.notice.ClaimedAt, p.notice.Reason, p.notice.DueAt = time.Time{}, reason, p.Now().UTC().Add(after)
 	return p.notice.DueAt
-}
-
-// pause keeps all messages to the channel back until a time.
-func (p *posting) pause(ctx context.Context, until time.Time) (err error) {
-	for range tries {
-		box, version, loadErr := p.Notifier.box(ctx, p.company, notice.SlackBox)
-		if loadErr != nil {
-			return loadErr
-		}
-		box.NextAt = until
-		if err = p.company.Commit(ctx, box.Save(p.company, notice.SlackBox, version)); !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-	}
-	return err
 }
 
 // note stores whether the channel works, if that has changed. A change of the settings meanwhile overrides it.

@@ -16,9 +16,10 @@ import (
 )
 
 // saveSent stores the outcome, and with it where the message of an approval stands, so that it can be changed when the approval ends.
-func (p *posting) saveSent(ctx context.Context) (err error) {
+// edit changes the box; nil: it stays.
+func (p *posting) saveSent(ctx context.Context, edit func(*notice.Box)) (err error) {
 	if p.sent.TS == "" || p.approval.ID == "" {
-		return p.save(ctx)
+		return p.save(ctx, edit)
 	}
 	for range tries {
 		all, version, loadErr := notice.LoadSlackCopies(ctx, p.company, p.approval.ID)

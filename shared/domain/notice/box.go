@@ -41,8 +41,9 @@ type Told struct {
 	Level int       `json:"level,omitempty"`
 	Turn  string    `json:"turn,omitempty"` // the name of the last turn
 	Of    time.Time `json:"of,omitzero"`    // when it happened
-	Said  string    `json:"said,omitempty"` // the turn that the person was told last
-	Since time.Time `json:"since,omitzero"` // when that was
+	Said  string    `json:"said,omitempty"` // the turn that the person was told last, or is told now
+	By    string    `json:"by,omitempty"`   // the id of the notice that tells it
+	Since time.Time `json:"since,omitzero"` // when it was sent last
 }
 
 // calm is the least time between a notice of a matter that turns and the next notice that it has begun again.
@@ -97,16 +98,24 @@ func (b *Box) remember(key string, t Told) {
 	b.Told[key] = t
 }
 
-// Turned reports whether a notice that was not tried yet is of no use, because its matter has turned since.
+// Turned reports whether a notice is of no use, because its matter has turned since, or because another notice told how it stands.
 func (b Box) Turned(n Stored) bool {
 	is, known := b.Told[n.About]
-	return n.Turns && known && n.Attempts == 0 && (is.Turn != n.Name || is.Said == n.Name || is.Of.Truncate(time.Millisecond).After(n.CreatedAt))
+	return n.Turns && known && (is.Turn != n.Name || is.Said == n.Name && is.By != n.ID || is.Of.Truncate(time.Millisecond).After(n.CreatedAt))
 }
 
 // Say remembers that the person is told a turn now.
 func (b *Box) Say(n Stored, now time.Time) {
 	if is, known := b.Told[n.About]; n.Turns && known {
-		is.Said, is.Since = n.Name, now.UTC()
+		is.Said, is.By, is.Since = n.Name, n.ID, now.UTC()
+		b.Told[n.About] = is
+	}
+}
+
+// Unsay forgets that the person is told a turn: the notice did not arrive. The next turn is told, whichever it is.
+func (b *Box) Unsay(n Stored) {
+	if is, known := b.Told[n.About]; known && is.By == n.ID {
+		is.Said, is.By = "", ""
 		b.Told[n.About] = is
 	}
 }
