@@ -2,11 +2,14 @@ package notifier_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/notice"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
 )
 
@@ -28,6 +31,15 @@ const (
 	pauses  = "webhook does not take deliveries"
 	pauses1 = "ada: " + pauses
 )
+
+// fill tells as many alerts as a person or a channel gets in an hour, one a second.
+func (d *desk) fill() {
+	d.T.Helper()
+	for n := range notice.PerHour {
+		d.tell(d.alert(fmt.Sprintf("full-%02d", n), 1))
+		d.Clock.Advance(time.Second)
+	}
+}
 
 // later sends what is due an hour later, twice: what is in one mail with others has a turn too.
 func (d *desk) later() {
@@ -74,5 +86,57 @@ func TestBox_Turns(t *testing.T) {
 		}
 		d.later()
 		d.want(pauses1)
+	})
+}
+
+// A mail counts once, and only what the host took fills the hour.
+func TestBox_Counts(t *testing.T) {
+	t.Parallel()
+	t.Run("the hour of a person who got nothing", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for range notice.PerHour {
+			d.post.fails = append(d.post.fails, errors.New("451"))
+		}
+		d.fill()
+		d.tell(d.alert("webhook", 1))
+		d.want("ada: webhook stopped")
+	})
+	t.Run("the hour of a mail whose worker was lost", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for n := range notice.PerHour {
+			d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("webhook-%02d", n), 1))})
+		}
+		all := d.notices()
+		for _, n := range all[1:] {
+			d.do(notice.Job{Notice: n.ID})
+		}
+		whole, broken := d.notifier, *d.notifier
+		broken.Store = unsaved{d.Store, func(ops []store.Op) bool { return len(ops) == 1 }}
+		d.notifier = &broken
+		if _, err := d.once(notice.Job{Notice: all[0].ID}); err == nil {
+			t.Fatal("a worker whose write fails reports no error")
+		}
+		d.notifier = whole
+		d.Clock.Advance(notice.ClaimTime)
+		d.sendAll()
+		if got := d.notices()[0]; got.State != notice.Sent {
+			t.Errorf("the notice is %s (%s), want sent when the claim has ended", got.State, got.Reason)
+		}
+	})
+	t.Run("the month of an outage", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		for range 5 {
+			d.post.fails = append(d.post.fails, errors.New("451"))
+		}
+		used := notice.Count{Mails: notice.Monthly("pro") - 1}
+		errtest.Must(t, d.company.Commit(t.Context(), used.Save(d.company, 0, d.Clock.Now())))
+		d.do(notice.Job{Matter: new(d.alert("webhook", 1))})
+		d.do(notice.Job{Notice: d.notices()[0].ID})
+		d.want("ada: webhook stopped")
+		d.tell(d.alert("other", 1))
+		d.states("endpoint-disabled ada sent ", "endpoint-disabled ada omitted the company has used up the mails of the month")
 	})
 }

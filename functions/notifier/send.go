@@ -125,6 +125,7 @@ func (s *sending) load(ctx context.Context) (err error) {
 	if s.box, s.boxAt, err = s.Notifier.box(ctx, c, userID); err != nil {
 		return err
 	}
+	s.box.Release(s.notice.ClaimedAt) // by a worker that was lost: this one takes its place
 	count, err := c.Get(ctx, notice.CountKey(s.now), &s.count)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -170,7 +171,7 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 		return "the person no longer wants it", nil
 	case s.box.Turned(n):
 		return turned, nil
-	case n.Kind != notice.Security && s.count.Mails >= notice.Monthly(s.firm.Plan):
+	case n.Kind != notice.Security && n.Attempts == 0 && s.count.Mails >= notice.Monthly(s.firm.Plan):
 		return "the company has used up the mails of the month", nil
 	}
 	return s.overtaken(ctx)
@@ -215,10 +216,13 @@ func (s *sending) claim(ctx context.Context) error {
 	if notice.Stops(s.notice.Kind) {
 		s.stop = s.Base + notice.StopPath + s.box.Token(notice.Stop{Company: c.ID(), UserID: s.notice.UserID, Kind: s.notice.Kind})
 	}
-	s.count.Mails++
-	ops := []store.Op{s.notice.Replace(c, s.version), s.box.Save(c, s.notice.UserID, s.boxAt), s.count.Save(c, s.countAt, s.now)}
-	if s.notice.Name == notice.Invitation && s.notice.Attempts == 1 {
-		ops = append(ops, s.invites.Save(c, s.invitesAt, s.now))
+	ops := []store.Op{s.notice.Replace(c, s.version), s.box.Save(c, s.notice.UserID, s.boxAt)}
+	if s.notice.Attempts == 1 { // a mail counts once, however often it is tried
+		s.count.Mails++
+		ops = append(ops, s.count.Save(c, s.countAt, s.now))
+		if s.notice.Name == notice.Invitation {
+			ops = append(ops, s.invites.Save(c, s.invitesAt, s.now))
+		}
 	}
 	for i := range s.joined {
 		j := &s.joined[i]
@@ -241,6 +245,7 @@ func (s *sending) tick() {
 
 // miss takes back from the box what tick noted: its owner did not get the notice.
 func (s *sending) miss(box *notice.Box) {
+	box.Release(s.now)
 	box.Unsay(s.notice)
 	for _, j := range s.joined {
 		box.Unsay(j.Stored)

@@ -135,6 +135,13 @@ func (b *Box) Free(now time.Time) time.Time {
 	return kept[len(kept)-PerHour].Add(time.Hour)
 }
 
+// Release gives back the place in the hour of a mail that was begun at a time, but not taken.
+func (b *Box) Release(begun time.Time) {
+	if i := slices.IndexFunc(b.Sent, begun.Equal); i >= 0 {
+		b.Sent = slices.Delete(b.Sent, i, i+1)
+	}
+}
+
 // Delay remembers a notice that waits for the end of the hour.
 func (b *Box) Delay(noticeID string) {
 	if !slices.Contains(b.Delayed, noticeID) && len(b.Delayed) < maxDelayed {
