@@ -3,11 +3,16 @@ package notifier_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
@@ -30,6 +35,7 @@ func (d *desk) turns(paused bool) {
 const (
 	pauses  = "webhook does not take deliveries"
 	pauses1 = "ada: " + pauses
+	goes1   = "ada: webhook takes deliveries again"
 )
 
 // fill tells as many alerts as a person or a channel gets in an hour, one a second.
@@ -87,6 +93,47 @@ func TestBox_Turns(t *testing.T) {
 		d.later()
 		d.want(pauses1)
 	})
+	t.Run("both turns wait for the end of the hour", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.fill()
+		d.turn(true)
+		d.turn(false)
+		d.Clock.Advance(time.Hour)
+		d.do(notice.Job{Notice: d.named("endpoint-resumed").ID})
+		d.sendAll()
+		d.turn(true)
+		d.later()
+		if diff := cmp.Diff([]string{goes1, pauses1}, d.sent()[notice.PerHour:]); diff != "" {
+			t.Errorf("mails after the hour differ (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What goes with another notice's mail is looked at like that notice.
+func TestBox_Joined(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.fill()
+	d.tell(d.alert("webhook", 1))
+	a := d.approval("Ship", "")
+	d.tell(notice.Asked(a, 0))
+	d.end(a, approval.Rejected, timeline.Reference{})
+	d.later()
+	if got := d.sent()[notice.PerHour:]; !slices.Equal(got, []string{"ada: webhook stopped"}) {
+		t.Errorf("mails after the hour = %v, want that of the alert alone", got)
+	}
+}
+
+// named returns the one notice of a name.
+func (d *desk) named(name string) notice.Stored {
+	d.T.Helper()
+	all := d.notices()
+	at := slices.IndexFunc(all, func(n notice.Stored) bool { return n.Name == name })
+	if at < 0 {
+		d.T.Fatalf("no notice is %q", name)
+	}
+	return all[at]
 }
 
 // A mail counts once, and only what the host took fills the hour.

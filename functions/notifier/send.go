@@ -37,9 +37,10 @@ type sending struct {
 	firm       company.Company
 	preference notice.Preferences
 	settings   notice.MailSettings
-	also       []store.Op        // of the claim
-	stop       string            // the link that ends mails of this kind
-	approval   approval.Approval // that the notice is about; zero: none
+	also       []store.Op                 // of the claim
+	stop       string                     // the link that ends mails of this kind
+	unwanted   func(notice.Stored) string // says why the settings keep a notice back, "" if they do not
+	approval   approval.Approval          // that the notice is about; zero: none
 }
 
 // joined holds a notice that goes with another one's mail.
@@ -141,6 +142,12 @@ func (s *sending) load(ctx context.Context) (err error) {
 	if s.preference, _, err = notice.LoadPreferences(ctx, c, userID); err != nil {
 		return err
 	}
+	s.unwanted = func(n notice.Stored) string {
+		if n.Hurries() || s.preference.Mailed(n.Kind, false) {
+			return ""
+		}
+		return "the person no longer wants it"
+	}
 	if _, err = notice.LoadChannel(ctx, c, notice.Mail, &s.settings); err != nil {
 		return err
 	}
@@ -149,9 +156,6 @@ func (s *sending) load(ctx context.Context) (err error) {
 	}
 	return err
 }
-
-// turned says why a notice of a matter that has turned since is not sent.
-const turned = "it has changed since"
 
 // needless says why the notice is not sent, "" if it is.
 func (s *sending) needless(ctx context.Context) (why string, err error) {
@@ -165,27 +169,33 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 		return "the person has not accepted the invitation", nil
 	case s.person.MailRefusedAt != nil:
 		return "the person's address refuses mails", nil
-	case !n.Until.IsZero() && !s.now.Before(n.Until):
-		return "it came too late", nil
-	case !n.Hurries() && !s.preference.Mailed(n.Kind, false):
-		return "the person no longer wants it", nil
-	case s.box.Turned(n):
-		return turned, nil
 	case n.Kind != notice.Security && n.Attempts == 0 && s.count.Mails >= notice.Monthly(s.firm.Plan):
 		return "the company has used up the mails of the month", nil
 	}
-	return s.overtaken(ctx)
+	s.approval, why, err = s.stale(ctx, n)
+	return why, err
 }
 
-// overtaken says why a notice of an approval is not sent any more, "" if it is.
-func (s *sending) overtaken(ctx context.Context) (why string, err error) {
-	if approvalID, ok := strings.CutPrefix(s.notice.About, approval.Entity+":"); ok && s.notice.Overtaken() {
-		a, waits, err := s.waiting(ctx, s.company, approvalID)
-		if s.approval = a; err != nil || !waits {
-			return "it was decided meanwhile", err
-		}
+// stale says why a notice, or one that goes with it, is of no use any more, "" if it is. a is the approval that it asks for.
+func (s *sending) stale(ctx context.Context, n notice.Stored) (a approval.Approval, why string, err error) {
+	unwanted := s.unwanted(n)
+	switch {
+	case !n.Until.IsZero() && !s.now.Before(n.Until):
+		return a, "it came too late", nil
+	case unwanted != "":
+		return a, unwanted, nil
+	case s.box.Turned(n):
+		return a, "it has changed since", nil
 	}
-	return "", nil
+	approvalID, ok := strings.CutPrefix(n.About, approval.Entity+":")
+	if !ok || !n.Overtaken() {
+		return a, "", nil
+	}
+	a, waits, err := s.waiting(ctx, s.company, approvalID)
+	if err != nil || waits {
+		return a, "", err
+	}
+	return a, "it was decided meanwhile", nil
 }
 
 // delay keeps the notice until a time, when it goes with the others that wait in the box. A notice that others already wait for does not
@@ -204,10 +214,8 @@ const maxJoined = 50
 // claim notes that this worker sends the notice, and those that wait with it. A second worker conflicts.
 func (s *sending) claim(ctx context.Context) error {
 	c := s.company
-	if s.notice.Attempts == 0 && !s.notice.Alone() {
-		s.gather()
-	}
-	if err := s.loadJoined(ctx); err != nil {
+	joined, err := s.join(ctx, s.notice.Alone())
+	if err != nil {
 		return err
 	}
 	s.notice.Attempts++
@@ -224,14 +232,8 @@ func (s *sending) claim(ctx context.Context) error {
 			ops = append(ops, s.invites.Save(c, s.invitesAt, s.now))
 		}
 	}
-	for i := range s.joined {
-		j := &s.joined[i]
-		j.JoinedTo = s.notice.ID
-		ops = append(ops, j.Replace(c, j.version))
-		j.version++
-	}
 	s.version++
-	return s.Store.Commit(ctx, append(ops, s.also...)...) // those of a code lie outside of the company
+	return s.Store.Commit(ctx, append(append(ops, joined...), s.also...)...) // those of a code lie outside of the company
 }
 
 // tick notes in the box that its owner is told the notice now, and those that go with it.
@@ -258,6 +260,34 @@ func (s *sending) owner() string {
 		return notice.SlackBox
 	}
 	return s.notice.UserID
+}
+
+// join returns the writes that take the notices that wait into this one's message. Those that are stale end instead.
+func (s *sending) join(ctx context.Context, alone bool) (ops []store.Op, err error) {
+	if s.notice.Attempts == 0 && !alone {
+		s.gather()
+	}
+	if err := s.loadJoined(ctx); err != nil {
+		return nil, err
+	}
+	useful := s.joined[:0]
+	for _, j := range s.joined {
+		_, why, err := s.stale(ctx, j.Stored)
+		if err != nil {
+			return nil, err
+		}
+		j.JoinedTo = s.notice.ID
+		if why != "" {
+			j.End(notice.Omitted, why)
+		}
+		ops = append(ops, j.Replace(s.company, j.version))
+		if why == "" {
+			j.version++
+			useful = append(useful, j)
+		}
+	}
+	s.joined = useful
+	return ops, nil
 }
 
 // gather joins the other notices that wait for the end of the person's hour.

@@ -88,13 +88,14 @@ func (p *posting) load(ctx context.Context) (why string, err error) {
 	if p.toAt, err = notice.LoadChannel(ctx, p.company, notice.Slack, &p.to); err != nil {
 		return "", err
 	}
-	switch {
-	case p.toAt == 0:
+	if p.toAt == 0 {
 		return "the company's Slack channel was removed", nil
-	case !p.to.Takes(p.notice.Kind):
-		return "the company's Slack channel no longer gets notices of this kind", nil
-	case !p.notice.Until.IsZero() && !p.now.Before(p.notice.Until):
-		return "it came too late", nil
+	}
+	p.unwanted = func(n notice.Stored) string {
+		if p.to.Takes(n.Kind) {
+			return ""
+		}
+		return "the company's Slack channel no longer gets notices of this kind"
 	}
 	if p.preference, _, err = notice.LoadPreferences(ctx, p.company, notice.Everyone); err != nil {
 		return "", err
@@ -102,19 +103,15 @@ func (p *posting) load(ctx context.Context) (why string, err error) {
 	if p.box, p.boxAt, err = p.Notifier.box(ctx, p.company, notice.SlackBox); err != nil {
 		return "", err
 	}
-	if p.box.Turned(p.notice) {
-		return turned, nil
-	}
-	return p.overtaken(ctx)
+	p.approval, why, err = p.stale(ctx, p.notice)
+	return why, err
 }
 
 // claim notes that this worker posts the notice, and those that wait with it, and keeps the channel for a second.
 func (p *posting) claim(ctx context.Context) error {
 	c := p.company
-	if p.notice.Attempts == 0 && !p.alone() {
-		p.gather()
-	}
-	if err := p.loadJoined(ctx); err != nil {
+	joined, err := p.join(ctx, p.alone())
+	if err != nil {
 		return err
 	}
 	p.notice.Attempts++
@@ -122,14 +119,8 @@ func (p *posting) claim(ctx context.Context) error {
 	p.tick()
 	p.box.NextAt = p.now.Add(spacing)
 	ops := []store.Op{p.notice.Replace(c, p.version), p.box.Save(c, notice.SlackBox, p.boxAt)}
-	for i := range p.joined {
-		j := &p.joined[i]
-		j.JoinedTo = p.notice.ID
-		ops = append(ops, j.Replace(c, j.version))
-		j.version++
-	}
 	p.version++
-	return c.Commit(ctx, ops...)
+	return c.Commit(ctx, append(ops, joined...)...)
 }
 
 // attempt posts the message and stores what became of it.
