@@ -125,6 +125,56 @@ func TestBox_Joined(t *testing.T) {
 	}
 }
 
+// Notices whose mail is given up go in another one.
+func TestBox_Left(t *testing.T) {
+	t.Parallel()
+	t.Run("in a mail", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.fill()
+		a := d.approval("Ship", "")
+		d.do(notice.Job{Matter: new(notice.Asked(a, 0))})
+		for n := range 3 {
+			d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("left-%d", n), 1))})
+		}
+		d.sendAll()
+		d.Clock.Advance(time.Hour)
+		d.post.fails = []error{errors.New("451")}
+		_, err := d.once(notice.Job{Notice: d.named("approval-requested").ID})
+		errtest.Must(t, err)
+		d.end(a, approval.Rejected, timeline.Reference{})
+		d.later()
+		wantSent(t, d.notices(), "full", "left")
+		if got := d.named("approval-requested"); got.State != notice.Omitted {
+			t.Errorf("the decided approval is %s, want omitted", got.State)
+		}
+	})
+	t.Run("in a message to Slack", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		fake := d.channel()
+		d.prefer("ada", func(p *notice.Preferences) { p.Channels.Alert = []notice.Channel{notice.Slack} })
+		d.fill()
+		first := d.alert("aside", 1)
+		first.Until = d.Clock.Now().Add(70 * time.Minute)
+		d.do(notice.Job{Matter: &first})
+		for n := range 3 {
+			d.Clock.Advance(time.Second)
+			d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("left-%d", n), 1))})
+		}
+		d.sendAll()
+		d.Clock.Advance(time.Hour)
+		fake.Next(slacktest.Answer{Status: 503})
+		d.sendAll()
+		d.Clock.Advance(30 * time.Minute)
+		for range 5 {
+			d.Clock.Advance(time.Second)
+			d.sendAll()
+		}
+		wantSent(t, d.notices(), "full", "left")
+	})
+}
+
 // named returns the one notice of a name.
 func (d *desk) named(name string) notice.Stored {
 	d.T.Helper()
@@ -134,6 +184,18 @@ func (d *desk) named(name string) notice.Stored {
 		d.T.Fatalf("no notice is %q", name)
 	}
 	return all[at]
+}
+
+// wantSent checks that the notices whose matters begin with a word were sent.
+func wantSent(t *testing.T, all []notice.Stored, words ...string) {
+	t.Helper()
+	for _, n := range all {
+		for _, word := range words {
+			if len(n.About) > len(word) && n.About[:len(word)] == word && n.State != notice.Sent {
+				t.Errorf("the notice of %s is %s (%s), want sent", n.About, n.State, n.Reason)
+			}
+		}
+	}
 }
 
 // A mail counts once, and only what the host took fills the hour.

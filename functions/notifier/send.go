@@ -109,10 +109,18 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	return s.attempt(ctx)
 }
 
-// omit ends the notice without a mail.
+// omit ends the notice without a mail. Those that were to go with it are on their own again.
 func (s *sending) omit(ctx context.Context, why string) error {
+	if err := s.loadJoined(ctx); err != nil {
+		return err
+	}
 	s.notice.End(notice.Omitted, why)
-	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version))
+	ops := []store.Op{s.notice.Replace(s.company, s.version)}
+	for _, j := range s.joined {
+		j.JoinedTo = ""
+		ops = append(ops, j.Again(s.company, j.version))
+	}
+	return s.company.Commit(ctx, ops...)
 }
 
 // load reads what decides about the notice.

@@ -138,8 +138,7 @@ func Overlooked(ctx context.Context, c store.Company, noticeID string, now time.
 	case n.JoinedTo != "", n.DueAt.After(now), n.ClaimedAt.Add(ClaimTime).After(now): // its time comes
 		return []store.Op{n.lookout(c, latest(n.DueAt, now))}, nil
 	}
-	again := c.Replace(item.Key, Entity, item.Version, n).Until(n.CreatedAt.Add(Kept))
-	return []store.Op{again, n.lookout(c, now)}, nil
+	return []store.Op{n.Again(c, item.Version), n.lookout(c, now)}, nil
 }
 
 func latest(a, b time.Time) time.Time {
@@ -149,9 +148,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+// Again returns the write that has the change feed ask once more for a notice to be sent.
+func (n Stored) Again(c store.Company, version int64) store.Op {
+	return c.Replace(Key(n.ID), Entity, version, n).Until(n.CreatedAt.Add(Kept))
+}
+
 // Replace returns the write that stores what became of a notice. It causes no message.
 func (n Stored) Replace(c store.Company, version int64) store.Op {
-	return c.Replace(Key(n.ID), Entity, version, n).Quietly().Until(n.CreatedAt.Add(Kept))
+	return n.Again(c, version).Quietly()
 }
 
 // Hurries reports whether no preference keeps the notice back.
