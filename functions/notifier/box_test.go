@@ -249,3 +249,21 @@ func TestBox_Counts(t *testing.T) {
 		d.states("endpoint-disabled ada sent ", "endpoint-disabled ada omitted the company has used up the mails of the month")
 	})
 }
+
+// A box that is full forgets the oldest matter, and no other one.
+func TestBox_Full(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	const matters = 301
+	for n := range matters {
+		d.Clock.Advance(time.Second)
+		d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("webhook-%03d", n), 1))})
+	}
+	for n := range matters {
+		d.Clock.Advance(time.Second)
+		d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("webhook-%03d", matters-1-n), 1))})
+	}
+	if got := len(d.notices()); got != matters+1 {
+		t.Errorf("notices = %d, want %d: each matter once, and the oldest again", got, matters+1)
+	}
+}

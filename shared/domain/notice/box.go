@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -92,10 +93,13 @@ func (b *Box) turn(m Matter, was Told, now time.Time) (due time.Time, ok bool) {
 }
 
 func (b *Box) remember(key string, t Told) {
-	if _, known := b.Told[key]; b.Told == nil || !known && len(b.Told) >= maxTold {
+	if b.Told == nil {
 		b.Told = map[string]Told{}
 	}
 	b.Told[key] = t
+	for len(b.Told) > maxTold {
+		delete(b.Told, slices.MinFunc(slices.Collect(maps.Keys(b.Told)), func(x, y string) int { return b.Told[x].At.Compare(b.Told[y].At) }))
+	}
 }
 
 // Turned reports whether a notice is of no use, because its matter has turned since, or because another notice told how it stands.
