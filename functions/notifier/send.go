@@ -184,7 +184,7 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 	return why, err
 }
 
-// stale says why a notice, or one that goes with it, is of no use any more, "" if it is. a is the approval that it asks for.
+// stale says why a notice is of no use any more, "" if it is. a is the approval that it asks for.
 func (s *sending) stale(ctx context.Context, n notice.Stored) (a approval.Approval, why string, err error) {
 	unwanted := s.unwanted(n)
 	switch {
