@@ -68,13 +68,14 @@ type Holdings struct {
 }
 
 // Held tells the size of one kind of records. A kind that expires is counted by the time at which its records were begun, in six steps:
-// so it counts at most a sixth of the time longer than its records are kept.
+// so it counts at most a sixth of the time longer than its records are kept. It leaves out records from before release 0.2.0, which counted
+// none, and deliveries that are kept longer because they were attempted late.
 type Held struct {
 	Kind     string    `json:"kind" doc:"kind of records, as the export names it" example:"delivery"`
-	Items    int64     `json:"items" doc:"how many there are; of a kind that expires at most a sixth more than that"`
+	Items    int64     `json:"items" doc:"how many there are; of a kind that expires at most a sixth more than that, without records from before release 0.2.0 and deliveries beyond keptDays"`
 	Bytes    int64     `json:"bytes" doc:"their bytes, as they are stored"`
 	OldestAt time.Time `json:"oldestAt" doc:"no record was begun before; of memories when the first was stored, which may be removed since"`
-	KeptDays int       `json:"keptDays,omitempty" doc:"for how many days a record is kept; absent: until it is removed" format:"int32"`
+	KeptDays int       `json:"keptDays,omitempty" doc:"for how many days a record is kept, a delivery also for a week after its last attempt; absent: until it is removed" format:"int32"`
 }
 
 type usageOutput struct{ Body Usage }

@@ -69,7 +69,9 @@ func (f *folding) counted(c store.Change) error {
 }
 
 // measure adds what a change adds to the size of its kind of records. No size follows from a removal: what has expired leaves with its
-// step. So the sizes depend on no order, and a lost or repeated change counts wrongly only for as long as its record is kept.
+// step. So the sizes depend on no order, and a lost or repeated change counts wrongly only for as long as its record is kept. Two sizes are
+// too small: a record from before the first count has no item, and what a change adds to its bytes can be negative; and a delivery that is
+// attempted late outlives its step.
 func (f *folding) measure(c store.Change) {
 	kept := KeptFor(c.Entity)
 	if kept == 0 || c.New == nil {
