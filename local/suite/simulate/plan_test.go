@@ -8,7 +8,7 @@ import (
 // fault names a kind of fault.
 type fault string
 
-// The kinds. README.md says which document of AWS each follows. The last is no fault but a stricter check.
+// The kinds. README.md says which document of AWS each follows. The last but one is no fault but a stricter check, and the last is for notices alone.
 const (
 	throttled  fault = "throttled" // a call is refused
 	unknown    fault = "unknown"   // a write's or a send's outcome is unknown
@@ -29,6 +29,7 @@ const (
 	keyless    fault = "keyless"   // the key service throttles a fifth of the calls, and refuses all for ten minutes
 	expiring   fault = "expiring"  // items expire, and are deleted days later
 	strictness fault = "strict"    // no attempt is excused because a delivery had two messages
+	crowded    fault = "crowded"   // people get more notices than an hour takes, Slack throttles, and the mail host is away when the rest is due
 )
 
 // kinds lists the faults of the default run.

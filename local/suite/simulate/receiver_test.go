@@ -62,6 +62,9 @@ type transport struct{ e *environment }
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == slackHost {
+		return t.slack(r)
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err

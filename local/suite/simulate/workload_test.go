@@ -50,6 +50,7 @@ func (w *world) settle() error {
 				integration.InboundReceive, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote),
 			w.configureHooks(company),
 			w.configure(company, feed, config, "", integration.SyncPull, integration.MemoryUpsert),
+			w.configureSlack(company),
 		)
 		if err != nil {
 			return err
@@ -131,6 +132,7 @@ func (w *world) scheduleAll() {
 		w.schedule(w.anytime(), fmt.Sprintf("errand %02d", n), w.draw(n))
 	}
 	w.scheduleElder()
+	w.scheduleCrowd()
 	w.schedule(w.anytime(), "the move", w.client("mover", w.companies[0], func(ctx context.Context, cl client) error { return cl.move(ctx) }))
 	for n := range w.random.IntN(3) {
 		company := w.companies[w.random.IntN(len(w.companies))]

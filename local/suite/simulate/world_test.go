@@ -29,8 +29,9 @@ type world struct {
 	table          *simstore.Table
 	retries, syncs *line
 	notices        *line
-	mailed         mails
+	mailed, posted mails                // to the mail host, and to Slack
 	told           map[notice.State]int // notices at the end, by state
+	joined         int                  // of them, those that went with another one
 	keys           *keyring
 	companies      []string
 	receivers      map[string]*receiver // by host
