@@ -125,7 +125,8 @@ func (p *posting) claim(ctx context.Context) error {
 
 // attempt posts the message and stores what became of it.
 func (p *posting) attempt(ctx context.Context) (due time.Time, err error) {
-	m, kept := slack.Write(p.subject(), p.notice.Why, p.content(), p.Base, p.company.ID())
+	subject, content := p.says()
+	m, kept := slack.Write(subject, p.notice.Why, content, p.Base, p.company.ID())
 	err = p.deliver(ctx, m)
 	ctx = context.WithoutCancel(ctx) // what was sent is noted, also when the process ends
 	var refused *slack.RefusedError
@@ -211,12 +212,4 @@ func (p *posting) note(ctx context.Context, taken bool, refused *slack.RefusedEr
 		return nil
 	}
 	return err
-}
-
-// subject returns the first line of the message.
-func (p *posting) subject() string {
-	if len(p.joined) > 0 {
-		return fmt.Sprintf("%d notices", len(p.joined)+1)
-	}
-	return p.notice.Subject
 }

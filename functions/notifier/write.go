@@ -12,12 +12,9 @@ import (
 // write writes the mail of the notice. kept is its text without codes.
 func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err error) {
 	l := letter.Letter{
-		Company: s.signed(), CompanyID: s.company.ID(), Subject: s.notice.Subject, Why: s.notice.Why, Content: s.content(), Base: s.Base,
-		Stop: s.stop, Zone: s.preference.Zone(),
+		Company: s.signed(), CompanyID: s.company.ID(), Why: s.notice.Why, Base: s.Base, Stop: s.stop, Zone: s.preference.Zone(),
 	}
-	if len(s.joined) > 0 {
-		l.Subject = fmt.Sprintf("%d notices", len(s.joined)+1)
-	}
+	l.Subject, l.Content = s.says()
 	if len(s.notice.Code) > 0 {
 		code, err := s.Vault.Open(ctx, s.company.ID(), notice.CodeLabel(s.notice.ID), s.notice.Code)
 		if err != nil {
@@ -39,19 +36,16 @@ func (s *sending) write(ctx context.Context) (m mail.Message, kept string, err e
 	}, kept, nil
 }
 
-// content returns what the mail says: that of the notice, or the subjects of all that go in it.
-func (s *sending) content() notice.Content {
+// says returns the subject and the content of the message: those of the notice, or of all that go in it.
+func (s *sending) says() (subject string, content notice.Content) {
 	if len(s.joined) == 0 {
-		return s.notice.Content
+		return s.notice.Subject, s.notice.Content
 	}
-	all := notice.Section{Title: "What happened", Items: []string{s.notice.Subject}}
+	all := []string{s.notice.Subject}
 	for _, j := range s.joined {
-		all.Items = append(all.Items, j.Subject)
+		all = append(all, j.Subject)
 	}
-	return notice.Content{
-		Paragraphs: []string{"More happened than ten messages an hour can tell. These notices come in one."},
-		Sections:   []notice.Section{all}, Link: &notice.Link{Label: "Sign in and look", Path: "/console/#/"},
-	}
+	return notice.Together(all)
 }
 
 // signed returns the name of the company that the mail comes from. A reset comes from the service: the password is that of all companies

@@ -5,6 +5,7 @@ package notice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -198,6 +199,14 @@ type Link struct {
 
 // Address returns the address of the link below the service's. It names the company, because the reader may be in another one.
 func (l Link) Address(base, companyID string) string { return base + l.Path + "?company=" + companyID }
+
+// Together returns the subject and the content of a message that brings several notices, by their subjects.
+func Together(subjects []string) (subject string, c Content) {
+	return fmt.Sprintf("%d notices", len(subjects)), Content{
+		Paragraphs: []string{"More happened than ten messages an hour can tell. These notices come in one."},
+		Sections:   []Section{{Title: "What happened", Items: subjects}}, Link: &Link{Label: "Sign in and look", Path: "/console/#/"},
+	}
+}
 
 // Limits of a text that people or providers wrote, and of a sentence that names some, in characters.
 const (

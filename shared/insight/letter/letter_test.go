@@ -78,6 +78,8 @@ func letters(t *testing.T) map[string]letter.Letter {
 	paused := failed(func(i *integration.Integration) { i.Schedule = &integration.Schedule{PausedAt: &at} })
 	ada := user.User{ID: "ada", Name: "Ada Lovelace"}
 	failing := delivery.Turn{Paused: true, Since: at}
+	together := notice.Matter{Kind: notice.Alert, Why: "You may repair integrations."}
+	together.Subject, together.Content = notice.Together([]string{"webhook was disabled", "github: the credentials soon expire", `Approval expired: goal.update "Ship"`})
 	turned := func(was, is integration.Integration) letter.Letter { return of(matterOf(t, was, is, at)) }
 	return map[string]letter.Letter{
 		"endpoint-disabled": turned(works, off), "endpoint-recovered": turned(off, works), "sync-paused": turned(works, paused),
@@ -85,6 +87,7 @@ func letters(t *testing.T) map[string]letter.Letter {
 		"erasure-asked": of(notice.Asked(asked, 0)), "erasure-asked-own": of(ownErasure),
 		"export-ready":     own(notice.Exported("acme", "Acme", ada, ada, at)),
 		"approval-expired": of(notice.Expired(goal)), "endpoint-paused": of(notice.Paused("webhook", failing, at)),
+		"together":           of(together),
 		"selection-failed":   of(notice.SelectionFailed("webhook", at)),
 		"endpoint-resumed":   of(notice.Paused("webhook", delivery.Turn{Since: at}, at)),
 		"brief":              of(notice.Matter{Kind: notice.Brief, Subject: brief.Subject, Why: "You chose to get the brief at this hour.", Content: brief.Content}),
