@@ -38,6 +38,7 @@ func TestReplacement_Approved(t *testing.T) {
 	t.Parallel()
 	h := office(t)
 	olga := h.UserToken(h.A.ID, joined(t, h, "olga@acme.test", user.Operator).ID, user.Operator)
+	h.Do("PATCH", path(h, "/users/"+h.A.UserID), h.A.Token, object{"name": "Ada Lovelace"}).Want(200)
 	one, two, more := enforced("guarded", guarded), enforced("closing", closing), enforced("notes", `forbid (principal, action == Action::"timeline.note", resource);`)
 	replaced(h, h.A.Token, 200, one, two)
 	replaced(h, h.A.Token, 200, one, two, more) // loosens nothing
@@ -45,6 +46,9 @@ func TestReplacement_Approved(t *testing.T) {
 	asked := replaced(h, h.A.Token, 202, two)
 	if got, want := ids(asked.Policies), "guarded closing notes"; got != want {
 		t.Errorf("policies in the answer = %q, want those in force, %q", got, want)
+	}
+	if got, want := asked.Approval.PrincipalName, "Ada Lovelace"; got != want {
+		t.Errorf("the approval is asked for by %q, want %q", got, want)
 	}
 	if again := replaced(h, h.A.Token, 202, two); again.Approval.ID != asked.Approval.ID {
 		t.Errorf("a second request has the approval %s, want that of the first, %s", again.Approval.ID, asked.Approval.ID)

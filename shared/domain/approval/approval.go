@@ -48,7 +48,7 @@ type Approval struct {
 	ID            string             `json:"id" doc:"UUIDv7" format:"uuid"`
 	State         State              `json:"state" enum:"pending,approved,rejected,expired,withdrawn" doc:"pending: waits for a decision; expired: was not decided within 24 hours; withdrawn: the one who asked took it back, or lost the right to ask"`
 	Principal     timeline.Reference `json:"principal" doc:"who asks for the action"`
-	PrincipalName string             `json:"principalName,omitempty" doc:"the name of the executive, or of the founder who asks for an erasure; absent for an integration, whose id is its name" example:"Chief of Staff"`
+	PrincipalName string             `json:"principalName,omitempty" doc:"the name of the executive, or of the user who asks; absent for a user without a name, and for an integration, whose id is its name" example:"Chief of Staff"`
 	RequestedBy   timeline.Reference `json:"requestedBy" doc:"who caused the request, and so may not decide it: the principal or the user behind it"`
 	Action        string             `json:"action" doc:"the action that would be carried out" example:"goal.update"`
 	Resource      timeline.Reference `json:"resource" doc:"what the action is about"`

@@ -125,7 +125,7 @@ export interface ApprovalEventData {
   previous?: Record<string, unknown>;
   /** who asks for the action */
   principal?: Reference;
-  /** the name of the executive, or of the founder who asks for an erasure; absent for an integration, whose id is its name */
+  /** the name of the executive, or of the user who asks; absent for a user without a name, and for an integration, whose id is its name */
   principalName?: string;
   /** why they ask for it */
   reasons?: Array<string>;
