@@ -63,7 +63,7 @@ func (d Deps) eraseCompany(ctx context.Context, in *erasureInput) (*erasureOutpu
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.request(ctx, c, decision, payload, is.Name)
+	a, err := d.request(ctx, c, decision, payload, is.Name, asks.Name)
 	return &erasureOutput{ErasureReceipt{"requested", a}}, err
 }
 

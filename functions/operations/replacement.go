@@ -92,7 +92,11 @@ func (d Deps) askForReplacement(ctx context.Context, c store.Company, r replacin
 	if words := r.loosens.words(); words != "" {
 		title += ": " + text.Truncate(words, maxWords)
 	}
-	a, err := d.request(ctx, c, decision, r.payload, title)
+	by, _, err := company.GetUser(ctx, c, decision.Principal.ID)
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.request(ctx, c, decision, r.payload, title, by.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +108,9 @@ func (d Deps) askForReplacement(ctx context.Context, c store.Company, r replacin
 	return out, nil
 }
 
-// request stores the approval that a decision about a user's action asks for, or returns the approval that waits for the same action already.
-func (d Deps) request(ctx context.Context, c store.Company, decision policy.Decision, payload json.RawMessage, title string) (approval.Approval, error) {
+// request stores the approval that a decision asks for, or returns the approval that waits for the same action already. by is the name of the
+// user who asks, "" for a user without one.
+func (d Deps) request(ctx context.Context, c store.Company, decision policy.Decision, payload json.RawMessage, title, by string) (approval.Approval, error) {
 	mark, version, err := approval.FindMark(ctx, c, decision.ActionDigest)
 	switch {
 	case err != nil:
@@ -116,12 +121,8 @@ func (d Deps) request(ctx context.Context, c store.Company, decision policy.Deci
 		a, _, err := loadApproval(ctx, c, mark.ID)
 		return a, err
 	}
-	by, _, err := company.GetUser(ctx, c, decision.Principal.ID)
-	if err != nil {
-		return approval.Approval{}, err
-	}
 	a := approval.New(decision, payload, title, decision.Principal)
-	a.PrincipalName = by.Name
+	a.PrincipalName = by
 	err = c.Commit(ctx, append(a.Request(c, version), policy.Create(c, decision))...)
 	return a, store.Fault(err, "")
 }
