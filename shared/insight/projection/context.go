@@ -174,7 +174,7 @@ type ProviderMemory struct {
 	LastSyncedAt  time.Time `json:"lastSyncedAt,omitzero" doc:"when the last live sync succeeded"`
 }
 
-// Goals counts the goals of integrations that exist, and keeps those of the last integration of a provider that has none apart.
+// Goals counts the goals of the company itself and of integrations that exist, and keeps those of the last integration of a provider that has none apart.
 type Goals struct {
 	GoalCounts
 	Total     int                   `json:"total" doc:"goals that are kept, those of deleted integrations included" format:"int32"`

@@ -167,3 +167,22 @@ func TestFold_Escapes(t *testing.T) {
 		}
 	}
 }
+
+// TestFold_Own counts and lists the company's own goals, which have no integration.
+func TestFold_Own(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	g, _ := goal.Apply(goal.Goal{}, goal.Own, goal.Draft{ExternalID: "revenue", Title: "Revenue", State: goal.Open}, h.now)
+	h.put(goal.Entity, goal.Key(g.ID), g)
+	p, _ := h.fold(t)
+	if want := (projection.GoalCounts{Open: 1, Aligned: 1}); p.Goals.GoalCounts != want {
+		t.Errorf("counts %+v, want %+v", p.Goals.GoalCounts, want)
+	}
+	if len(p.Goals.Listed) != 1 {
+		t.Errorf("%d goals listed, want 1", len(p.Goals.Listed))
+	}
+	h.remove(goal.Entity, goal.Key(g.ID))
+	if p, _ = h.fold(t); p.Goals.Open+len(p.Goals.Listed) != 0 {
+		t.Errorf("%+v after its deletion, want nothing", p.Goals)
+	}
+}

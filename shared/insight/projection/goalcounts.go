@@ -49,9 +49,10 @@ func (f *folding) countGoal(g goal.Goal, n int) {
 	}
 }
 
+// configured reports whether the goals of a provider count: it has an integration, or is the company itself.
 func (f *folding) configured(provider string) bool {
 	_, ok := f.Integrations[provider]
-	return ok
+	return ok || provider == goal.Own
 }
 
 // listOf returns the list with a provider's open goals.
