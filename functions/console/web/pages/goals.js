@@ -23,7 +23,7 @@ const draft = {
   required: ['title'],
   properties: {
     title: { title: 'Title', maxLength: 200, description: 'What you want to reach.', examples: ['MRR'] }, due: { title: 'Due', description: 'A day. Without it, the goal has no pace.', examples: ['2026-12-31'] },
-    current: { ...digits, title: 'Value now', description: 'Of a goal that a number measures.', examples: ['30000'] }, target: { ...digits, title: 'Target value', description: 'The value that reaches the goal.', examples: ['50000'] },
+    current: { ...digits, title: 'Value now', description: 'Of a goal that a number measures. Leave it out if an integration brings the number.', examples: ['30000'] }, start: { ...digits, title: 'Start value', description: 'Where the way to the target begins: progress counts from here. Without it, the first value is the start.', examples: ['0'] }, target: { ...digits, title: 'Target value', description: 'The value that reaches the goal.', examples: ['50000'] },
     unit: { title: 'Unit', maxLength: 16, description: 'What is counted.', examples: ['EUR'] }, direction: { title: 'Direction', enum: ['up', 'down'], description: 'Whether the number must grow or fall.' },
   },
 };
@@ -31,9 +31,9 @@ const draft = {
 /** sources are the fields of a goal whose number a list of an integration gives. */
 const sources = (lists) => ({
   from: { title: 'Number from', oneOf: lists.map(([provider, stream, title]) => ({ const: `${provider} ${stream}`, title: `${title ?? provider}: ${stream}` })), description: 'A list of an integration, whose syncs then read the value. Without it, you tell the value.' },
-  pointer: { title: 'Where in a record', maxLength: 256, description: 'A JSON Pointer into what the provider sends, such as /amount_paid.', examples: ['/amount_paid'] },
+  pointer: { title: 'Where in a record', maxLength: 256, description: 'The field of a record that holds the number, as a JSON Pointer: /amount_paid is what an invoice of Stripe brought.', examples: ['/amount_paid'] },
   aggregate: { title: 'Made one by', enum: ['sum', 'count', 'last', 'max', 'min', 'avg'], description: 'What becomes of the numbers of all records.' },
-  factor: { title: 'Times', maxLength: 32, description: '0.01 makes euros of cents.', examples: ['0.01'] },
+  factor: { title: 'Times', maxLength: 32, description: 'A factor. 0.01 makes euros of cents, in which Stripe counts.', examples: ['0.01'] },
 });
 
 const requested = ({ title, due, from, pointer, aggregate, factor, ...m }) => {

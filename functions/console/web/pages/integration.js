@@ -27,6 +27,12 @@ export function Integration({ provider, tab = '' }) {
       ${tab === 'settings' && write && html`<${Later} part="Settings" of=${i} etag=${etag} path=${path} changed=${changed} sends=${sends} />`}`}<//>`}`;
 }
 
+/** Sync requests a run. */
+function Sync({ of, primary }) {
+  const run = async () => { await call('POST', `memory/sync/${encodeURIComponent(of.provider)}`, { body: {} }); forget('memory/syncs'); return html`A run was requested. <a href="#/syncs">See the syncs</a>`; };
+  return html`<${Action} primary=${primary} label="Sync now" run=${run} />`;
+}
+
 function Overview({ of, path, changed, sends, receives }) {
   const write = may('integrations:write');
   const test = async () => {
@@ -34,7 +40,6 @@ function Overview({ of, path, changed, sends, receives }) {
     changed();
     return body.state === 'delivered' ? `Delivered: the endpoint answered ${body.status}.` : bad(`Not delivered: ${body.error ?? `the endpoint answered ${body.status}`}.`);
   };
-  const sync = async () => { await call('POST', `memory/sync/${encodeURIComponent(of.provider)}`, { body: {} }); forget('memory/syncs'); return html`A run was requested. <a href="#/syncs">See the syncs</a>`; };
   return html`<section class="card"><dl class="facts">
       ${of.config?.description && html`<div><dt>Description</dt><dd>${of.config.description}</dd></div>`}
       <div><dt>State</dt><dd><${Status} of=${of.state} />${of.sandboxed && html` <span class="muted">${sentence(words(of.sandboxed.cause ?? of.sandboxed))}</span>`}</dd></div>
@@ -48,7 +53,7 @@ function Overview({ of, path, changed, sends, receives }) {
     ${of.state === 'sandbox' && html`<p class="note">${sends ? 'In the sandbox, deliveries are held and not lost. Certify the endpoint, then recover them.' : 'In the sandbox, nothing that comes in takes effect.'} <a href=${place(['integrations', of.provider, 'certification'])}>Certify</a></p>`}
     ${of.connection?.lostAt && html`<${Later} part="Link" of=${of} path=${path} />`}
     ${of.paused && html`<${Later} part="Paused" of=${of} changed=${changed} />`}
-    ${write && html`<p class="row">${sends && html`<${Action} label="Send a sample" run=${test} />`}${of.permissions.includes('sync.pull') && may('memory:write') && html`<${Action} label="Sync now" run=${sync} />`}</p>`}</section>
+    ${write && html`<p class="row">${sends && html`<${Action} label="Send a sample" run=${test} />`}${of.permissions.includes('sync.pull') && may('memory:write') && html`<${Sync} of=${of} />`}</p>`}</section>
     ${receives && html`<${Later} part="Receiving" of=${of} />`}`;
 }
 
@@ -63,13 +68,18 @@ function Certification({ of, path, changed, sends, receives }) {
   };
   return html`<section class="card">
     <p>A run proves what works and what is refused. When every check passes, the integration is certified for 90 days.</p>
-    ${may('integrations:write') && html`<p><${Action} primary label=${shown ? 'Run the certification again' : 'Run the certification'} run=${run} /></p>`}
+    ${may('integrations:write') && html`<p><${Action} primary=${!shown?.passed} label=${shown ? 'Run the certification again' : 'Run the certification'} run=${run} /></p>`}
     ${shown ? html`<p class="row"><${Status} of=${shown.passed ? 'pass' : 'fail'} label=${shown.passed ? 'passed' : 'failed'} /><span class="muted"><${Time} at=${shown.at} /></span></p>
       <ol class="plain checks">${shown.checks.map((c) => html`<li key=${c.id}><span class="row"><${Status} of=${c.status} /><strong>${c.title}</strong></span><span class="reason muted">${sentence(c.reason)}</span><${Evidence} of=${c.evidence} />${c.status !== 'pass' && c.remedy && html`<p class="remedy"><${Remedy} of=${c.remedy} /></p>`}</li>`)}</ol>
-      ${sends && shown.passed && html`<${Held} of=${shown} provider=${of.provider} />`}`
+      ${sends && shown.passed && html`<${Held} of=${shown} provider=${of.provider} />`}
+      ${shown.passed && of.permissions.includes('sync.pull') && may('memory:write') && html`<${Next} of=${of} />`}`
       : html`<${Empty} title="No run yet">${sends ? 'Start one when the endpoint is ready. It takes a few seconds.' : 'It takes a few seconds.'}<//>`}
     ${receives && !sends && html`<p class="note">The provider sends its deliveries to an address of this company: see <a href=${place(['integrations', of.provider])}>the overview</a>.</p>`}</section>`;
 }
+
+/** Next leads on from a source that is certified. */
+const Next = ({ of }) => html`<div class="note"><p>Its syncs take effect now${of.config?.schedule ? html`, every ${of.config.schedule}` : html`. It syncs only on request, unless its <a href=${place(['integrations', of.provider, 'settings'])}>settings</a> have a schedule`}. What it brings comes to the <a href="#/memory">memory</a>, and its numbers can move a <a href="#/goals">goal</a>.</p>
+  <p class="row"><${Sync} of=${of} primary /><a class="button" href="#/connect">Connect something else</a></p></div>`;
 
 const Held = ({ of, provider }) => html`<p class="note">${of.recoverable?.held > 0 ? `${plural(of.recoverable.held, 'delivery is', 'deliveries are')} held from before.` : 'Deliveries that were held before can be recovered.'}
   ${' '}<a href=${place(['integrations', provider, 'deliveries'], { state: 'held' })}>See and recover them</a> · <a href=${place(['integrations', provider])}>Send a sample</a></p>`;

@@ -1,7 +1,7 @@
 // Module today is the page of the morning: the brief, the score, what to do next and what changed.
 import { html } from '../lib/h.js';
 import { now } from '../lib/api.js';
-import { dayOf, number, percent, plural } from '../lib/format.js';
+import { dayOf, number, percent, plural, sentence } from '../lib/format.js';
 import { useLive } from '../lib/live.js';
 import { placeOf, subjectPlace } from '../lib/places.js';
 import { times } from '../lib/prefs.js';
@@ -67,9 +67,9 @@ function Next({ of, begun, reload }) {
 
 function Goals({ of }) {
   const listed = of.listed ?? of.items ?? [];
-  if (!listed.length) return html`<${Empty} title="No goals yet">Goals come from a connector: a milestone at GitHub is one.<//>`;
-  return html`<ul class="plain">${listed.slice(0, 5).map((g) => html`<li key=${g.id} class="row spread goal-line"><span><a href="#/goals/${encodeURIComponent(g.id)}">${g.title}</a> <${Status} of=${g.status ?? g.alignment?.status} /></span>
-    <${Progress} share=${g.progress} label=${g.title} /></li>`)}</ul><p class="muted">${plural(of.open ?? listed.length, 'goal is', 'goals are')} open.</p>`;
+  if (!listed.length) return html`<${Empty} title="No goals yet">A milestone at GitHub becomes a goal, and so do the rows of a sheet and what you <a href="#/goals">create</a>.<//>`;
+  return html`<ul class="plain">${listed.slice(0, 5).map((g) => html`<li key=${g.id} class="goal-line"><div class="row spread"><span><a href="#/goals/${encodeURIComponent(g.id)}">${g.title}</a> <${Status} of=${g.status ?? g.alignment?.status} /></span>
+    <${Progress} share=${g.progress} label=${g.title} /></div>${g.reason && html`<small class="muted">${sentence(g.reason)}</small>`}</li>`)}</ul><p class="muted">${plural(of.open ?? listed.length, 'goal is', 'goals are')} open.</p>`;
 }
 
 function Changes({ brief, entries }) {
