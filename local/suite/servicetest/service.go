@@ -83,6 +83,12 @@ func start(t *testing.T, change func(c *config.Config, address string)) *Service
 	return s
 }
 
+// Lead sends the requests that leave the service through another transport. Call it before any are made.
+func (s *Service) Lead(through http.RoundTripper) {
+	client := s.Process.Services.Client
+	*client = *client.Through(through)
+}
+
 // Founder is who may log in to a company first.
 type Founder struct{ CompanyID, Email, Password string }
 
