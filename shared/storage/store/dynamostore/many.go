@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/expiry"
 )
@@ -84,6 +86,13 @@ func (s *Store) GetMany(ctx context.Context, p store.Partition, keys []string) (
 	return items, nil
 }
 
+// A busy table leaves keys of a batch out. Such a batch is asked for again after a pause that doubles, and given up after so many tries
+// that read nothing.
+const (
+	batchTries = 5
+	batchPause = 10 * time.Millisecond
+)
+
 // rows returns the attributes of the items that exist, with one call for MaxKeys of them.
 func (s *Store) rows(ctx context.Context, all []address) (map[address]attributes, error) {
 	rows := make(map[address]attributes, len(all))
@@ -92,13 +101,18 @@ func (s *Store) rows(ctx context.Context, all []address) (map[address]attributes
 		for i, a := range chunk {
 			keys[i] = itemKey(a.partition, a.key)
 		}
-		for len(keys) > 0 {
+		for tries := 1; len(keys) > 0; tries++ {
 			left, err := s.batch(ctx, keys, rows)
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, err
+			case len(left) < len(keys):
+				tries = 0
+			case tries == batchTries:
+				return nil, fmt.Errorf("%w: none of %d items was read", store.ErrUnavailable, len(left))
 			}
-			if len(left) == len(keys) {
-				return nil, fmt.Errorf("%w: none of %d items was read", store.ErrUnavailable, len(keys))
+			if len(left) > 0 && !wait.For(ctx, batchPause<<tries) {
+				return nil, ctx.Err()
 			}
 			keys = left
 		}
