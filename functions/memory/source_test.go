@@ -127,6 +127,8 @@ func TestSource_Refused(t *testing.T) {
 			[]problem{{"/measure/source/stream", "postgresql has no such list; it has revenue, users"}}},
 		"no pointer": {sourced(stream("stripe", "invoices", "total", "sum")),
 			[]problem{{"/measure/source/pointer", "must be a JSON Pointer (RFC 6901) into a record, such as /amount_paid; / in a name is ~1, and ~ is ~0"}}},
+		"a character that no database has": {sourced(stream("stripe", "invoices", "/a\u0000b", "sum")),
+			[]problem{{"/measure/source/pointer", "must be a JSON Pointer (RFC 6901) into a record, such as /amount_paid; / in a name is ~1, and ~ is ~0"}}},
 		"an unfinished escape": {sourced(stream("stripe", "invoices", "/a~", "sum")),
 			[]problem{{"/measure/source/pointer", "must be a JSON Pointer (RFC 6901) into a record, such as /amount_paid; / in a name is ~1, and ~ is ~0"}}},
 		"a value as well": {sourced(stream("stripe", "invoices", "/total", "sum"), "current", "3"),

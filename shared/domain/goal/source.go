@@ -37,8 +37,8 @@ type Source struct {
 	EndedAt *time.Time `json:"endedAt,omitempty" readOnly:"true" doc:"when the integration was deleted; the goal keeps its last value"`
 }
 
-// pointer matches a JSON Pointer (RFC 6901).
-const pointer text.Pattern = `^(/([^~/]|~[01])*)*$`
+// pointer matches a JSON Pointer (RFC 6901) without U+0000, which no database can look for.
+const pointer text.Pattern = `^(/([^~/\x00]|~[01])*)*$`
 
 // check lists the problems of a source. Their JSON pointers start with at.
 func (s Source) check(at string) (problems []fault.FieldError) {
