@@ -226,6 +226,19 @@ func TestBrief_Everyone(t *testing.T) {
 			t.Errorf("notices for Slack = %v, want none", got)
 		}
 	})
+	t.Run("to the rest of the people too, if the defaults change meanwhile", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.everyone(func(p *notice.Preferences) { p.Brief.WhenEmpty = notice.Send })
+		d.join("bob", user.Member)
+		p, version, err := notice.LoadPreferences(t.Context(), d.company, notice.Everyone)
+		errtest.Must(t, err)
+		p.Quiet = &notice.Quiet{From: "02:00", To: "03:00"}
+		errtest.Must(t, d.company.Commit(t.Context(), p.Store(d.company, notice.Everyone, version, d.Clock.Now())...))
+		d.fire(d.Clock.Now(), "@1@"+user.Key("a"))
+		d.sendAll()
+		d.states("brief ada sent ", "brief bob sent ")
+	})
 	t.Run("at the time of the defaults as they are now", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)

@@ -31,7 +31,7 @@ func (d Deps) registerNoticePreferences(api huma.API) {
 	web.Register(api, noticeOperation(http.MethodGet, shared, "get-notice-defaults", "Get what people are told who have chosen nothing",
 		"The company's defaults, or the service's: mails at any time, with times in UTC.", http.StatusOK, user.ScopeOperationsRead), getNoticeDefaults)
 	web.Register(api, noticeOperation(http.MethodPut, shared, "put-notice-defaults", "Choose what people are told who have chosen nothing",
-		"Replaces the company's defaults. A person's own preferences win, as a whole. The company's Slack channel follows them too: its alerts and approvals wait for the end of the quiet hours, "+
+		"Replaces the company's defaults. A person's own preferences win, as a whole. The company's Slack channel follows them too: its alerts and approvals wait for the end of the quiet hours, unless half of an approval's time is over, "+
 			"and it gets the brief at its time, if it takes briefs. Only a founder chooses.", http.StatusOK, user.ScopeOperationsWrite), d.putNoticeDefaults)
 }
 
@@ -49,11 +49,11 @@ func getNoticePreferences(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged
 	return web.Respond(*in, tag, web.Ready(p))
 }
 
-// preferred returns what the caller wants to be told, with the version. The defaults leave out the brief for a role that does not read it.
+// preferred returns what the caller wants to be told, with the version, without the brief for a role that does not read it.
 func preferred(ctx context.Context) (notice.Preferences, int64, error) {
 	caller := web.CallerOf(ctx)
 	p, version, err := notice.LoadPreferences(ctx, web.Tenant(ctx), caller.UserID)
-	if version == 0 && !caller.Has(user.ScopeIntelligenceRead) {
+	if !caller.Has(user.ScopeIntelligenceRead) {
 		p.Brief = nil
 	}
 	return p, version, store.Fault(err, "")

@@ -107,6 +107,11 @@ func TestNoticePreferences(t *testing.T) {
 	}
 	wantDue(t, h, notice.BriefTimer, h.A.UserID+"@2")
 	h.Do("PUT", path, h.UserToken(h.A.ID, id.New(), user.Operator), chosen).WantProblem(422, "invalid")
+	demoted := h.UserToken(h.A.ID, h.A.UserID, user.Operator)
+	var shown notice.Preferences
+	h.Do("GET", path, demoted, nil).Want(200).JSON(&shown)
+	h.Do("PUT", path, demoted, shown).Want(200) // what a person is shown can be stored
+	h.Do("PUT", path, ada, chosen).Want(200)
 	delete(chosen, "brief")
 	h.Do("PUT", path, h.BoundToken(h.A.ID, "github"), chosen).Want(200)
 	h.Do("PUT", path, bob, preferences("UTC", "mail")).Want(200)

@@ -121,7 +121,7 @@ const atOnce = 25
 func briefedEveryone(ctx context.Context, c store.Company, due time.Time, of string, now time.Time) (ops []store.Op, err error) {
 	of, after, goesOn := strings.Cut(of, "@")
 	p, version, err := LoadPreferences(ctx, c, Everyone)
-	if err != nil || strconv.FormatInt(version, 10) != of {
+	if err != nil || !goesOn && strconv.FormatInt(version, 10) != of { // new defaults do not end a brief that has begun
 		return nil, err
 	}
 	if !goesOn {

@@ -19,7 +19,7 @@ const (
 // Preferences say what one person is told, and when.
 type Preferences struct {
 	TimeZone string      `json:"timeZone" maxLength:"64" doc:"the person's IANA time zone; times of day are in it" example:"Europe/Berlin"`
-	Quiet    *Quiet      `json:"quiet,omitempty" doc:"when no mail comes; it comes at their end. Mails about the person's own access, and about an approval that soon expires, come at any time"`
+	Quiet    *Quiet      `json:"quiet,omitempty" doc:"when no mail comes; it comes at their end. Those about the person's own access, about an erasure, and about an approval of which half the time is over come at any time"`
 	Brief    *BriefTimes `json:"brief,omitempty" doc:"when the brief comes, for who may read it; absent: it does not come"`
 	Channels Channels    `json:"channels" doc:"by which channels each kind of notice comes"`
 }

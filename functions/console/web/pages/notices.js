@@ -64,7 +64,7 @@ function Form({ path, guard }) {
   const store = () => guard.write(view(p), (tag) => call('PUT', path, { body: p, headers: ifMatch(tag) }), () => { forget(path); return 'Stored.'; });
   return html`<div class="stack"><div class="field"><label for="zone">Time zone</label><input id="zone" list="zones" autocomplete="off" spellcheck=${false} value=${p.timeZone} onInput=${(e) => set({ timeZone: e.currentTarget.value })} /><datalist id="zones">${Intl.supportedValuesOf('timeZone').map((z) => html`<option key=${z} value=${z}></option>`)}</datalist></div>
     <div class="row"><${Time24} id="quiet-from" label="Quiet from" value=${p.quiet?.from} put=${(from) => quiet({ from })} /><${Time24} id="quiet-to" label="Quiet until" value=${p.quiet?.to} put=${(to) => quiet({ to })} /></div>
-    <p class="muted fine">In quiet hours a notice waits for their end, except about the own access and about what soon expires.</p>
+    <p class="muted fine">In quiet hours a notice waits for their end, except about the own access, an erasure, and an approval of which half the time is over.</p>
     ${Object.entries(offers).map(([kind, offered]) => html`<fieldset key=${kind}><legend>${sentence(words(kind))}</legend><p class="muted fine">${about[kind]}</p><${Ways} kind=${kind} of=${p.channels[kind]} offered=${offered} put=${(ways) => set({ channels: { ...p.channels, [kind]: ways } })} /></fieldset>`)}
     ${may('intelligence:read') && html`<${Brief} p=${p} set=${set} />`}
     <p><${Action} primary label="Store" run=${store} links=${links} /></p></div>`;
