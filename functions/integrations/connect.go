@@ -73,10 +73,11 @@ func (d Deps) connect(ctx context.Context, in *ProviderInput) (*connectOutput, e
 	if err != nil {
 		return nil, err
 	}
-	c, base := web.Tenant(ctx), web.BaseOf(ctx, d.Base, d.Former)
+	c, caller, base := web.Tenant(ctx), web.CallerOf(ctx), web.BaseOf(ctx, d.Base, d.Former)
 	cookie := web.BrowserCookie(ctx, cookieConnect, roundtrip.Lifetime, http.SameSiteLaxMode)
 	trip := connect.Trip{
-		Bound: roundtrip.Bind(cookie.Value, d.Now()), Session: web.SessionOf(ctx), Redirect: base + "/auth/connect/callback",
+		Bound: roundtrip.Bind(cookie.Value, d.Now()), Redirect: base + "/auth/connect/callback",
+		Session: user.Session{UserID: caller.UserID, TokenID: caller.TokenID, Generation: caller.Generation},
 	}
 	address, op, err := d.access().Begin(ctx, c, conn, stored.Integration, trip)
 	if err != nil {
@@ -168,15 +169,15 @@ var errDenied = errors.New("the provider gave no access")
 
 // identify tells the record who connects what. It returns fault.Forbidden unless the user who began may still configure integrations.
 func identify(ctx context.Context, c store.Company, t connect.Trip) error {
-	if err := t.Check(ctx, c); err != nil {
-		return err
-	}
 	var u user.User
 	if _, err := c.Get(ctx, user.Key(t.UserID), &u); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return store.Fault(err, "")
 	}
 	web.Identify(ctx, c, web.Caller{UserID: t.UserID, TokenID: t.TokenID, Company: c.ID(), Role: string(u.Role)})
 	web.Affects(ctx, "integrations/"+t.Provider)
+	if err := t.Check(ctx, c); err != nil {
+		return err
+	}
 	if u.ID == "" || !u.Active() || !slices.Contains(u.Role.Scopes(), user.ScopeIntegrationsWrite) {
 		return fault.New(fault.Forbidden, "the user may no longer configure integrations")
 	}

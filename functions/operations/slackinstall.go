@@ -53,10 +53,10 @@ func (d Deps) connectSlack(ctx context.Context, _ *struct{}) (*slackStartOutput,
 	if err != nil {
 		return nil, err
 	}
-	c := web.Tenant(ctx)
+	c, caller := web.Tenant(ctx), web.CallerOf(ctx)
 	cookie := web.BrowserCookie(ctx, slackCookie, roundtrip.Lifetime, http.SameSiteLaxMode)
 	secret := roundtrip.Secret()
-	trip := notice.SlackInstall{Bound: roundtrip.Bind(cookie.Value, d.Now()), Session: web.SessionOf(ctx)}
+	trip := notice.SlackInstall{Bound: roundtrip.Bind(cookie.Value, d.Now()), Session: user.Session{UserID: caller.UserID, TokenID: caller.TokenID, Generation: caller.Generation}}
 	if err := c.Commit(ctx, roundtrip.Begin(c, notice.SlackInstalls, secret, trip)); err != nil {
 		return nil, store.Fault(err, "")
 	}
@@ -126,6 +126,7 @@ func (d Deps) install(ctx context.Context, in *slackCallbackInput) error {
 	if err != nil {
 		return err
 	}
+	web.Identify(ctx, c, web.Caller{Company: companyID, UserID: trip.UserID, TokenID: trip.TokenID})
 	u, err := d.installer(ctx, c, trip)
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
-	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 )
@@ -107,12 +106,6 @@ func CallerOf(ctx context.Context) Caller {
 		return req.caller
 	}
 	return Caller{}
-}
-
-// SessionOf returns the session of the caller.
-func SessionOf(ctx context.Context) user.Session {
-	caller := CallerOf(ctx)
-	return user.Session{UserID: caller.UserID, TokenID: caller.TokenID, Generation: caller.Generation}
 }
 
 // RequestID returns the id of the request under ctx, which no other request has. It returns "" outside a request.
