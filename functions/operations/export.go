@@ -77,6 +77,7 @@ func (d Deps) tellExported(ctx context.Context) error {
 		return err
 	}
 	var ops []store.Op
+	told := 0
 	for item, err := range c.Items(ctx, store.Query{Prefix: user.Prefix}) {
 		var to user.User
 		if err == nil {
@@ -85,14 +86,14 @@ func (d Deps) tellExported(ctx context.Context) error {
 		if err != nil {
 			return store.Fault(err, "")
 		}
-		if !to.Founds() || len(ops) >= maxTold {
+		if !to.Founds() || told >= maxTold {
 			continue
 		}
 		more, err := notice.Exported(c.ID(), firm.Name, to, by, d.Now()).CreateOnce(ctx, c)
 		if err != nil {
 			return store.Fault(err, "")
 		}
-		ops = append(ops, more...)
+		ops, told = append(ops, more...), told+1
 	}
 	if len(ops) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,7 +65,7 @@ type Holdings struct {
 	Bytes           int64     `json:"bytes" doc:"their bytes, as they are stored"`
 	MaxBytes        int64     `json:"maxBytes,omitempty" doc:"bytes that the plan includes; absent for a plan without limits"`
 	OldestAt        time.Time `json:"oldestAt,omitzero" doc:"the earliest oldestAt of a kind"`
-	Warning         string    `json:"warning,omitempty" doc:"what to do about too many bytes; absent below nine tenths of the limit" example:"the records have 95 % of the bytes that the plan includes; remove memories, or ask for another plan"`
+	Warning         string    `json:"warning,omitempty" doc:"what to do about too many bytes; absent below nine tenths of the limit" example:"the records have 95 % of the bytes that the plan includes; most of them are in memory; remove what can be removed, or ask for another plan"`
 }
 
 // Held tells the size of one kind of records. A kind that expires is counted by the time at which its records were begun, in six steps:
@@ -123,7 +124,8 @@ func (h *Holdings) measure(p projection.Context, asOf time.Time) {
 		return
 	}
 	if share := h.Bytes * 100 / h.MaxBytes; share >= 90 {
-		h.Warning = fmt.Sprintf("the records have %d %% of the bytes that the plan includes; remove memories, or ask for another plan", share)
+		largest := slices.MaxFunc(h.Records, func(a, b Held) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		h.Warning = fmt.Sprintf("the records have %d %% of the bytes that the plan includes; most of them are in %s; remove what can be removed, or ask for another plan", share, largest.Kind)
 	}
 }
 

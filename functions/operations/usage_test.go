@@ -84,7 +84,7 @@ func TestUsage_Size(t *testing.T) {
 	if diff := cmp.Diff(want, kept(100<<20)); diff != "" {
 		t.Errorf("holdings (-want +got):\n%s", diff)
 	}
-	if got, want := kept(1000<<20).Warning, "the records have 97 % of the bytes that the plan includes; remove memories, or ask for another plan"; got != want {
+	if got, want := kept(1000<<20).Warning, "the records have 97 % of the bytes that the plan includes; most of them are in memory; remove what can be removed, or ask for another plan"; got != want {
 		t.Errorf("warning %q, want %q", got, want)
 	}
 }

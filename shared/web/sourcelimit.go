@@ -45,7 +45,7 @@ func (l *SourceLimit) Take(ctx context.Context) error {
 		return nil
 	}
 	wait := now.Truncate(sourceWindow).Add(sourceWindow).Sub(now)
-	return TooMany(l.name, l.most, sourceWindow, wait, "too many sign-ins from your network; wait and try again")
+	return TooMany(l.name, l.most, sourceWindow, wait, "your network sends too many requests of this kind; wait and try again")
 }
 
 // count reports whether one more call of a source is within the limit.
