@@ -57,7 +57,7 @@ func TestDocument_Schemathesis(t *testing.T) {
 	}
 	config, err := filepath.Abs("testdata/schemathesis.toml")
 	errtest.Must(t, err)
-	output := servicetest.Command(t, 4*time.Minute, func(cmd *exec.Cmd) {
+	output := servicetest.Command(t, 10*time.Minute, func(cmd *exec.Cmd) {
 		cmd.Dir = t.TempDir() // it stores its state in the working folder
 		cmd.Env = append(append(os.Environ(), "NO_COLOR=1", "PYTHONHASHSEED=0"), things...)
 	}, filepath.Join(filepath.Dir(python(t)), "schemathesis"), "--config-file", config, "run", s.base+"/openapi.json")
