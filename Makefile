@@ -8,8 +8,8 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 GO ?= go
-# Without the checkout's path in what is built, another checkout finds it in Go's build cache.
-export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS 2> /dev/null) -trimpath)
+# Without the checkout's path and commit in what is built, another checkout finds it in Go's build cache. LINK sets the commit.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath -buildvcs=false)
 PYTHON ?= python3
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
