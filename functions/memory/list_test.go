@@ -144,8 +144,8 @@ func TestMemory(t *testing.T) {
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	due := s.now.Add(24 * time.Hour)
-	began := s.now.Add(-24 * time.Hour)
+	due := s.now.Add(240 * time.Hour)
+	began := s.now.Add(-240 * time.Hour)
 	drafts := []goal.Draft{
 		{ExternalID: "aligned", Title: "t", State: goal.Open, Progress: 0.9, DueAt: &due, StartedAt: &began},
 		{ExternalID: "drifting", Title: "t", State: goal.Open, Progress: 0.3, DueAt: &due, StartedAt: &began},

@@ -507,7 +507,7 @@ func (w *world) reviews() func() {
 	t := w.ticked()
 	c, now := w.tenant(), w.clock.Now()
 	due := now.AddDate(0, 0, 30)
-	g := goal.Goal{ID: id.Of("reviewed"), Provider: "github", Incarnation: w.incarnation("github"), Title: "Ship", State: goal.Open, Progress: 0.4, CreatedAt: now.AddDate(0, 0, -30), DueAt: &due}
+	g := goal.Goal{ID: id.Of("reviewed"), Provider: "github", Incarnation: w.incarnation("github"), Title: "Ship", State: goal.Open, Progress: 0.350001, CreatedAt: now.AddDate(0, 0, -30), DueAt: &due}
 	g.Alignment = goal.Align(g, now)
 	ops := append(intake.Review(c, g, 1, now), c.Create(goal.Key(g.ID), goal.Entity, g))
 	errtest.Must(w.t, c.Commit(w.t.Context(), ops...))

@@ -18,7 +18,7 @@ const (
 
 // Alignment says how well progress keeps up with time.
 type Alignment struct {
-	Score     float64   `json:"score" minimum:"0" maximum:"1" doc:"progress divided by the share of the time that has passed, at most 1; at most 0.7 if the work is stalled"`
+	Score     float64   `json:"score" minimum:"0" maximum:"1" doc:"progress divided by the share of the time that has passed, at most 1; a day, or a twentieth of the time if that is longer, does not count; at most 0.7 if the work is stalled"`
 	Status    Status    `json:"status" doc:"whether the pace is enough: aligned from a score of 0.8, drifting from 0.5, otherwise misaligned; an overdue goal is misaligned, and a goal whose work is stalled is drifting at best" enum:"aligned,drifting,misaligned"`
 	ChangedAt time.Time `json:"changedAt,omitzero" doc:"when the status last changed; until a day later it changes again only if the goal is closed"`
 	Reasons   []string  `json:"reasons" doc:"why the goal has this status, in words" nullable:"false" example:"[\"25 % done after 20 % of the time\"]"`
@@ -42,7 +42,7 @@ func settle(was Alignment, g Goal, now time.Time) Alignment {
 	case is.Status == was.Status:
 		is.ChangedAt = was.ChangedAt
 	case g.State != Closed && was.lasting(now):
-		is.Reasons = append(is.Reasons, fmt.Sprintf("it stays %s until %s, because a status lasts a day", was.Status, was.ChangedAt.Add(Lasts).Format(time.RFC3339)))
+		is.Reasons = append(is.Reasons, fmt.Sprintf("it stays %s until %s, because a status lasts a day", was.Status, was.ChangedAt.Add(Lasts).UTC().Format("2006-01-02 at 15:04 UTC")))
 		is.Status, is.ChangedAt = was.Status, was.ChangedAt
 	default:
 		is.ChangedAt = now.UTC()
@@ -68,8 +68,7 @@ func Align(g Goal, now time.Time) Alignment {
 	return g.Stalled.hold(a)
 }
 
-// pace compares progress with the share of the time from createdAt to dueAt that has passed: score = progress / share,
-// at most 1. A closed goal and a goal without a due date are aligned. An unfinished goal past its due date is misaligned.
+// pace compares progress with the time from createdAt to dueAt that has passed, see score. A closed goal and a goal without a due date are aligned. An unfinished goal past its due date is misaligned.
 func pace(g Goal, now time.Time) Alignment {
 	if g.State == Closed {
 		return Alignment{Score: 1, Status: Aligned, Reasons: []string{"it is closed"}}
@@ -81,13 +80,8 @@ func pace(g Goal, now time.Time) Alignment {
 		return Alignment{Score: round(g.Progress * driftingFrom), Status: Misaligned, Reasons: []string{
 			fmt.Sprintf("it was due on %s and is %s", g.DueAt.Format(time.DateOnly), done(g))}}
 	}
-	share := timeShare(g, now)
-	score := 1.0
-	if share > g.Progress {
-		score = g.Progress / share
-	}
-	return Alignment{Score: round(score), Status: statusOf(score), Reasons: []string{
-		kept(g, share)}}
+	s := score(g, now)
+	return Alignment{Score: round(s), Status: statusOf(s), Reasons: []string{kept(g, timeShare(g, now))}}
 }
 
 // kept tells how progress has kept up with time.
@@ -137,22 +131,30 @@ func nextBound(g Goal, now time.Time) (at time.Time, ok bool) {
 	if g.State == Closed || g.DueAt == nil || g.Progress >= 1 || !now.Before(*g.DueAt) {
 		return time.Time{}, false
 	}
-	span := g.DueAt.Sub(g.CreatedAt)
 	for _, bound := range []float64{alignedFrom, driftingFrom} {
-		// The score falls below bound once share > progress/bound. One second is added to allow for rounding.
-		at = g.CreatedAt.Add(time.Duration(g.Progress/bound*float64(span)) + time.Second)
-		if at.After(now) && at.Before(*g.DueAt) && statusOf(g.Progress/timeShare(g, at)) != statusOf(shareScore(g, now)) {
+		// The score falls below bound once more than worked/bound has passed. One second is added to allow for rounding.
+		at = g.CreatedAt.Add(time.Duration(worked(g)/bound) + time.Second)
+		if at.After(now) && at.Before(*g.DueAt) && statusOf(score(g, at)) != statusOf(score(g, now)) {
 			return at, true
 		}
 	}
 	return *g.DueAt, true
 }
 
-func shareScore(g Goal, now time.Time) float64 {
-	if share := timeShare(g, now); share > g.Progress {
-		return g.Progress / share
+// score divides the time that the progress of a goal with a due date is worth by the time that has passed, and is at most 1.
+func score(g Goal, now time.Time) float64 {
+	done, passed := worked(g), timeShare(g, now)*float64(g.DueAt.Sub(g.CreatedAt))
+	if passed <= done {
+		return 1
 	}
-	return 1
+	return done / passed
+}
+
+// worked returns the nanoseconds in which an even pace makes the goal's progress, with a grace of a day, or of a twentieth of the goal's
+// time if that is longer. So a goal that was just made is aligned without progress.
+func worked(g Goal) float64 {
+	span := float64(g.DueAt.Sub(g.CreatedAt))
+	return g.Progress*span + max(float64(24*time.Hour), span/20)
 }
 
 // timeShare returns the share of the time from createdAt to dueAt that has passed, 0 to 1.

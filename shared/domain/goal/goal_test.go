@@ -33,9 +33,14 @@ func TestAlign(t *testing.T) {
 		{"no due date", goal.Goal{State: goal.Open, CreatedAt: start}, day(50), goal.Aligned, 1},
 		{"just begun", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10)}, day(0), goal.Aligned, 1},
 		{"ahead of time", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.9}, day(5), goal.Aligned, 1},
-		{"at the bound", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.4}, day(5), goal.Aligned, 0.8},
-		{"behind", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.3}, day(5), goal.Drifting, 0.6},
-		{"far behind", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.1}, day(5), goal.Misaligned, 0.2},
+		{"a minute old", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10)}, start.Add(time.Minute), goal.Aligned, 1},
+		{"a day behind", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.4}, day(5), goal.Aligned, 1},
+		{"a twentieth behind", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(100), Progress: 0.45}, day(50), goal.Aligned, 1},
+		{"a short goal", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(0.5)}, day(0.4), goal.Aligned, 1},
+		{"of three centuries", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(100_000), Progress: 0.99}, day(5), goal.Aligned, 1},
+		{"at the bound", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.3}, day(5), goal.Aligned, 0.8},
+		{"behind", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.2}, day(5), goal.Drifting, 0.6},
+		{"far behind", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10)}, day(5), goal.Misaligned, 0.2},
 		{"overdue", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.9}, day(10), goal.Misaligned, 0.45},
 		{"overdue but done", goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 1}, day(12), goal.Aligned, 1},
 		{"closed", goal.Goal{State: goal.Closed, CreatedAt: start, DueAt: due(10)}, day(12), goal.Aligned, 1},
@@ -61,7 +66,7 @@ func TestAlign_Stalled(t *testing.T) {
 	t.Parallel()
 	open := goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.9, Stalled: goal.Blocked}
 	late, done, closed, undated := open, open, open, open
-	late.Progress, done.Progress, closed.State, undated.DueAt, undated.Stalled = 0.1, 1, goal.Closed, nil, goal.Stale
+	late.Progress, done.Progress, closed.State, undated.DueAt, undated.Stalled = 0, 1, goal.Closed, nil, goal.Stale
 	for _, tt := range []struct {
 		name   string
 		goal   goal.Goal
@@ -70,7 +75,7 @@ func TestAlign_Stalled(t *testing.T) {
 		reason string
 	}{
 		{"ahead of time", open, goal.Drifting, 0.7, "an item of its work is blocked"},
-		{"far behind", late, goal.Misaligned, 0.2, "10 % done after 50 % of the time to 2026-01-11"},
+		{"far behind", late, goal.Misaligned, 0.2, "0 % done after 50 % of the time to 2026-01-11"},
 		{"done", done, goal.Aligned, 1, "100 % done after 50 % of the time to 2026-01-11"},
 		{"closed", closed, goal.Aligned, 1, "it is closed"},
 		{"without a due date", undated, goal.Drifting, 0.7, "no item of its open work has changed for 14 days"},
@@ -146,10 +151,15 @@ func TestApply(t *testing.T) {
 	expect("new", want, first, true, changed)
 	again, changed := goal.Apply(first, "github", d, day(9))
 	expect("the same draft later", want, again, false, changed)
-	d.Progress, want.Progress, want.Alignment.Status, want.UpdatedAt = 0.6, 0.6, goal.Drifting, day(9)
+	d.Progress, want.Progress, want.Alignment.Status, want.UpdatedAt = 0.55, 0.55, goal.Drifting, day(9)
 	want.Alignment.ChangedAt = day(9)
 	second, changed := goal.Apply(first, "github", d, day(9))
 	expect("progress", want, second, true, changed)
+	d.Progress = 0.95
+	third, _ := goal.Apply(second, "github", d, day(9.25))
+	if got, want := third.Alignment.Reasons[1], "it stays drifting until 2026-01-11 at 00:00 UTC, because a status lasts a day"; got != want {
+		t.Errorf("reason %q, want %q", got, want)
+	}
 }
 
 // TestApply_Wavering lets progress waver by 1 % around each threshold every hour, and looks at the goal whenever a review is
@@ -167,7 +177,7 @@ func TestApply_Wavering(t *testing.T) {
 		}
 		for hour := range 9 * 24 {
 			now := start.Add(time.Duration(hour) * time.Hour)
-			progress := share*float64(hour)/240 + []float64{0.01, -0.01}[hour%2]
+			progress := (share*float64(hour)-24)/240 + []float64{0.01, -0.01}[hour%2] // a day is the grace
 			d := goal.Draft{ExternalID: "m/1", Title: "Ship", Progress: max(progress, 0), DueAt: due(10), StartedAt: due(0), State: goal.Open}
 			next, _ := goal.Apply(g, "github", d, now)
 			set(next, now)

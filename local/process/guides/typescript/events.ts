@@ -437,7 +437,7 @@ export interface Alignment {
   changedAt?: string;
   /** why the goal has this status, in words */
   reasons: Array<string>;
-  /** progress divided by the share of the time that has passed, at most 1; at most 0.7 if the work is stalled */
+  /** progress divided by the share of the time that has passed, at most 1; a day, or a twentieth of the time if that is longer, does not count; at most 0.7 if the work is stalled */
   score: number;
   /** whether the pace is enough: aligned from a score of 0.8, drifting from 0.5, otherwise misaligned; an overdue goal is misaligned, and a goal whose work is stalled is drifting at best */
   status: AlignmentStatus;
