@@ -275,12 +275,14 @@ bench-console: $(BROWSER_STAMP) ## measure the console with 10,000 deliveries: f
 	$(GO) test ./$(BROWSER) -count=1 -v -run '^TestConsole_Figures$$' -args -figures
 
 # bench-cold needs only Linux and Go. LIMIT=2 makes it fail if a function's init takes more than twice the bare function's.
+# ONLY=mcp,memory starts these two alone.
 STARTS ?= 25
 WEBHOOKS ?= 10000
 LIMIT ?= 0
+ONLY ?=
 .PHONY: bench-cold
 bench-cold: ## start every Lambda function STARTS (25) times and compare it with a bare one: init, first answer, memory, size
-	$(GO) test ./shared/testkit/lambdatest -run '^$$' -bench '^BenchmarkColdStart$$' -benchtime $(STARTS)x -timeout 30m -args -limit=$(LIMIT)
+	$(GO) test ./shared/testkit/lambdatest -run '^$$' -bench '^BenchmarkColdStart$$' -benchtime $(STARTS)x -timeout 30m -args -limit=$(LIMIT) -only=$(ONLY)
 
 .PHONY: clean
 clean: ## remove build output and installed tools; keeps ./data

@@ -234,15 +234,3 @@ func sum(days []selection.Counts) (n int64) {
 	}
 	return n
 }
-
-// shownWith returns the integration with what was selected. Failures of the last two days are a warning.
-func (i Integration) shownWith(days []selection.Counts, now time.Time) Integration {
-	i.Selected = days
-	for _, day := range days {
-		late := day.Date >= selection.Today(now.AddDate(0, 0, -1))
-		if late && day.Failed > 0 && (i.Health.Status == "pass" || i.Health.Status == "unknown") {
-			i.Health.Status = "warn"
-		}
-	}
-	return i
-}

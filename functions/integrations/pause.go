@@ -4,47 +4,12 @@ import (
 	"context"
 	"time"
 
+	"orgops/functions/integrations/shown"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
-	"orgops/shared/domain/integration"
-	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
-
-// maxPauses bounds the pauses that are read for one answer, and longestPause is the longest wait that an endpoint can ask for.
-const (
-	maxPauses    = 20
-	longestPause = 24 * time.Hour
-)
-
-// pauses reads the pauses of endpoints for one answer.
-type pauses struct {
-	Deps
-	left int
-}
-
-func (d Deps) pauses() *pauses { return &pauses{d, maxPauses} }
-
-// of returns the pause of an integration, nil if it has none. An endpoint without a recent failure has none, and costs no read.
-func (p *pauses) of(ctx context.Context, i integration.Integration, facts projection.Context) (pause *delivery.Pause, err error) {
-	f := facts.Integrations[i.Provider]
-	lately := !f.FailingSince.IsZero() || p.Now().Sub(f.LastFailureAt) < longestPause
-	if i.Has(integration.EventDeliver) && lately && p.left > 0 {
-		p.left--
-		pause, err = p.pauseOf(ctx, i.Provider, i.Incarnation)
-	}
-	return pause, err
-}
-
-// pauseOf reads the pause of one incarnation of an endpoint, nil if it has none.
-func (d Deps) pauseOf(ctx context.Context, provider, incarnation string) (*delivery.Pause, error) {
-	_, pause, err := d.Courier.Breaker(ctx, web.Tenant(ctx), provider, incarnation)
-	if err != nil {
-		return nil, store.Fault(err, "")
-	}
-	return pause, nil
-}
 
 // resumeWindow limits how far back the events lie whose deliveries a resumption sends: longer than the schedule.
 const resumeWindow = 7 * 24 * time.Hour
@@ -108,21 +73,21 @@ func (shown *DeliverySummary) explain(one delivery.Delivery, pause *delivery.Pau
 // explain shows deliveries, and why they wait. It reads a pause once for each incarnation of an endpoint, if a delivery waits for an
 // attempt.
 func (d Deps) explain(ctx context.Context, now *standings, all ...delivery.Delivery) ([]DeliverySummary, error) {
-	pauses, shown := map[string]*delivery.Pause{}, make([]DeliverySummary, 0, len(all))
+	pauses, summaries := map[string]*delivery.Pause{}, make([]DeliverySummary, 0, len(all))
 	for _, one := range all {
 		one = now.of(ctx, one)
 		key := one.Endpoint + "@" + one.Incarnation
 		pause, known := pauses[key]
-		if one.Open() && !known && len(pauses) < maxPauses {
+		if one.Open() && !known && len(pauses) < shown.MaxPauses {
 			var err error
-			if pause, err = d.pauseOf(ctx, one.Endpoint, one.Incarnation); err != nil {
+			if pause, err = d.shown().PauseOf(ctx, one.Endpoint, one.Incarnation); err != nil {
 				return nil, err
 			}
 			pauses[key] = pause
 		}
 		summary := showAttempt(one)
 		summary.explain(one, pause, d.Now())
-		shown = append(shown, summary)
+		summaries = append(summaries, summary)
 	}
-	return shown, now.err
+	return summaries, now.err
 }

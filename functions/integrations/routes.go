@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/functions/integrations/shown"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
@@ -49,6 +50,9 @@ func Mount(api huma.API, s *boot.Services) {
 	})
 }
 
+// shown returns what showing integrations needs.
+func (d Deps) shown() shown.Deps { return shown.Deps{Courier: d.Courier, Now: d.Now} }
+
 // MountCertification registers the operations of certifications with the service's parts. The Lambda inbound serves them,
 // because it links what they need: the mapping and the policy engine. With both and every parser, integrations would be too large.
 func MountCertification(api huma.API, s *boot.Services) {
@@ -67,7 +71,7 @@ func Register(api huma.API, d Deps) {
 
 	web.Register(api, web.Bound(operation(http.MethodGet, "/connectors", "list-connectors", "List connectors",
 		"Every kind of provider that the company can configure: what it does, what its configuration and credentials look like, and its ports.", 200, read)), d.listConnectors)
-	d.registerList(api)
+	shown.Register(api, d.shown())
 	d.registerOwn(api)
 	d.registerEvents(api)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
@@ -112,16 +116,6 @@ func Register(api huma.API, d Deps) {
 			"for it: after failures one attempt first, which decides. Without a pause, it sends what is due.", 202, write), d.resumeIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/recoveries/{recoveryId}", "get-integration-recovery", "Get a recovery with its counts",
 		"Counts what became of the deliveries that the recovery sent again. Recoveries are kept for 30 days.", 200, read), d.getRecovery)
-}
-
-// MountList registers the list of integrations alone, for a Lambda that needs no more of the group.
-func MountList(api huma.API, s *boot.Services) {
-	Deps{Connectors: s.Connectors, Courier: s.Courier(), Now: s.Now}.registerList(api)
-}
-
-func (d Deps) registerList(api huma.API) {
-	web.Register(api, web.AsTool(web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
-		"With state, certification and health; never with a secret.", 200, user.ScopeIntegrationsRead)), web.Tool{}), d.listIntegrations)
 }
 
 // registerEvents adds the catalogue of events, and the preview of what an endpoint gets of them.

@@ -1,10 +1,9 @@
 package integrations_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
-
-	"orgops/functions/integrations"
 )
 
 // TestTitle gives an integration a title, keeps it when it is configured without one, and removes it. A title needs no new certification.
@@ -32,7 +31,12 @@ func TestTitle(t *testing.T) {
 			status = 201
 		}
 		s.do("POST", "/feed-shop", feed(tt.more)).Want(status)
-		var listed integrations.IntegrationList
+		var listed struct {
+			Items []struct {
+				Title  string
+				Config json.RawMessage
+			}
+		}
 		s.do("GET", "", nil).Want(200).JSON(&listed)
 		if got := listed.Items[0].Title; got != tt.want {
 			t.Errorf("title %q after %v, want %q", got, tt.more, tt.want)

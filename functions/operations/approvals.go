@@ -6,33 +6,19 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/functions/operations/approvals"
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
-	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// oneApproval is the path of an approval.
-const oneApproval = "/approvals/{approvalId}"
-
-// MountApprovals registers the operations that read approvals, for a Lambda that needs no more of the group.
-func MountApprovals(api huma.API, s *boot.Services) { Deps{Now: s.Now}.registerReadApprovals(api) }
-
-func (d Deps) registerReadApprovals(api huma.API) {
-	web.Register(api, web.AsTool(operation(http.MethodGet, "/approvals", "list-approvals", "List approvals",
-		"The actions that needed the approval of a person. Newest first. Approvals are kept for 180 days.",
-		http.StatusOK, user.ScopeOperationsRead), web.Tool{}), d.listApprovals)
-	web.Register(api, web.AsTool(operation(http.MethodGet, oneApproval, "get-approval", "Get an approval", "Includes the exact action.",
-		http.StatusOK, user.ScopeOperationsRead), web.Tool{}), d.getApproval)
-}
-
 func (d Deps) registerApprovals(api huma.API) {
-	const one = oneApproval
-	d.registerReadApprovals(api)
+	const one = "/approvals/{approvalId}"
+	approvals.Register(api, d.Now)
 	web.Register(api, operation(http.MethodPost, one+"/approve", "approve-action", "Approve an action",
 		"Asks the current policies again. If they permit the action now, it is carried out in the commit that uses the approval. "+
 			"If not, the approval is used all the same, and the answer has the decision. It takes another person than the one who asked, "+
@@ -46,46 +32,15 @@ func (d Deps) registerApprovals(api huma.API) {
 		http.StatusOK, user.ScopeOperationsWrite), d.withdraw)
 }
 
-type approvalsInput struct {
-	web.PageQuery
-	State string `query:"state" enum:"pending,approved,rejected,expired,withdrawn" doc:"only approvals in this state"`
-}
-
-// listApprovals lists the approvals that were asked for.
-func (d Deps) listApprovals(ctx context.Context, in *approvalsInput) (*web.PageOutput[approval.Approval], error) {
-	now := d.Now()
-	page, err := web.List(ctx, in.PageQuery, store.Query{Prefix: approval.Prefix, Desc: true}, func(a approval.Approval) bool {
-		return in.State == "" || string(a.AsOf(now).State) == in.State
-	}, in.State)
-	if err != nil {
-		return nil, err
-	}
-	for n, a := range page.Body.Items {
-		page.Body.Items[n] = a.AsOf(now)
-	}
-	return page, nil
-}
-
 type approvalInput struct {
 	ApprovalID string `path:"approvalId" maxLength:"64" doc:"id of the approval" example:"019c8a5c-6f00-7a31-8f2e-1b9d5c3a7e40"`
 }
 
 type approvalOutput struct{ Body approval.Approval }
 
-func (d Deps) getApproval(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
-	a, _, err := loadApproval(ctx, web.Tenant(ctx), in.ApprovalID)
-	return &approvalOutput{a.AsOf(d.Now())}, err
-}
-
-func loadApproval(ctx context.Context, c store.Company, approvalID string) (approval.Approval, int64, error) {
-	var a approval.Approval
-	item, err := c.Get(ctx, approval.Key(approvalID), &a)
-	return a, item.Version, store.Fault(err, "unknown approval")
-}
-
 // open reads an approval that can be decided.
 func (d Deps) open(ctx context.Context, approvalID string) (approval.Approval, int64, error) {
-	a, version, err := loadApproval(ctx, web.Tenant(ctx), approvalID)
+	a, version, err := approvals.Load(ctx, web.Tenant(ctx), approvalID)
 	if err == nil && !a.IsPending(d.Now()) {
 		err = fault.Newf(fault.ApprovalDecided, "the approval is %s; it can be decided once, within 24 hours", a.AsOf(d.Now()).State)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"orgops/functions/operations/approvals"
 	"orgops/shared/base/fault"
 	"orgops/shared/base/text"
 	"orgops/shared/domain/approval"
@@ -118,7 +119,7 @@ func (d Deps) request(ctx context.Context, c store.Company, decision policy.Deci
 	case mark.Holds(d.Now()) && mark.State == approval.Rejected:
 		return approval.Approval{}, fault.New(fault.Conflict, "this was asked for and rejected; it can be asked for again a day after that request")
 	case mark.Holds(d.Now()):
-		a, _, err := loadApproval(ctx, c, mark.ID)
+		a, _, err := approvals.Load(ctx, c, mark.ID)
 		return a, err
 	}
 	a := approval.New(decision, payload, title, decision.Principal)

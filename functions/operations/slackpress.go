@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/functions/operations/approvals"
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
@@ -170,7 +171,7 @@ func tooWeak(ctx context.Context, c store.Company, link notice.SlackLink) (bool,
 func (d Deps) tellPress(ctx context.Context, c store.Company, approvalID string, answer web.Answer) (said string, err error) {
 	switch {
 	case answer.Status == http.StatusOK, answer.Status == http.StatusConflict:
-		a, _, err := loadApproval(ctx, c, approvalID)
+		a, _, err := approvals.Load(ctx, c, approvalID)
 		if err != nil {
 			return "", err
 		}

@@ -3,19 +3,16 @@ package main
 
 import (
 	"orgops/functions/executives"
-	"orgops/functions/integrations"
+	"orgops/functions/integrations/shown"
 	"orgops/functions/intelligence"
 	"orgops/functions/mcp"
 	"orgops/functions/memory"
 	"orgops/functions/missioncontrol"
-	"orgops/functions/operations"
-	"orgops/shared/provider/catalog"
-	"orgops/shared/run/cloud"
+	"orgops/functions/operations/approvals"
 	"orgops/shared/run/cloud/policies"
 	"orgops/shared/run/lambda/group"
 )
 
 func main() {
-	group.ServeAlone(group.All(mcp.Mount, missioncontrol.Mount, intelligence.Mount, memory.Mount, integrations.MountList, executives.Mount, operations.MountApprovals),
-		policies.Add, cloud.Connectors(catalog.All))
+	group.ServeAlone(group.All(mcp.Mount, missioncontrol.Mount, intelligence.Mount, memory.Mount, shown.Mount, executives.Mount, approvals.Mount), policies.Add)
 }

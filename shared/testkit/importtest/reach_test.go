@@ -18,7 +18,8 @@ func links() []link {
 	return []link{
 		{[]string{"github.com/cedar-policy/..."}, []string{"dispatcher", "executives", "inbound", "integrations", "mcp", "operations", "retrier", "syncer"}, "only a program that decides on actions links Cedar"},
 		{[]string{"github.com/coreos/go-oidc/...", "github.com/crewjam/..."}, []string{"sso"}, "only a program that signs users in links the protocols"},
-		{[]string{"github.com/cedar-policy/cedar-go/x/exp/schema/..."}, []string{"mcp", "operations"}, "only a program that serves operations of the group that checks policies links Cedar's validator"},
+		{[]string{"github.com/cedar-policy/cedar-go/x/exp/schema/..."}, []string{"operations"}, "only the program that checks policies links Cedar's validator"},
+		{[]string{"github.com/itchyny/gojq"}, []string{"dispatcher", "inbound", "integrations", "retrier", "syncer"}, "only a program that maps or filters links the interpreter"},
 	}
 }
 

@@ -15,13 +15,13 @@ type layer struct {
 	why  string
 }
 
-// layers lists the layers in order. The first that contains a package applies to it.
+// layers lists the layers in order. The first that contains a package applies to it. A package may also import what lies in its own folder.
 var layers = []layer{
 	{"fault", []string{"shared/base/fault"}, nil, "every package returns its errors, so it must not depend on any"},
 	{"contracts", []string{"shared/storage/store", "shared/storage/queue"}, []string{"shared/base/fastjson", "shared/base/fault", "shared/base/id", "shared/base/wait"}, "a contract knows no driver and no domain"},
-	{"lambdas", []string{"functions/*/lambda"}, []string{"functions/*", "shared/..."}, "a Lambda is one function and the parts it needs"},
+	{"lambdas", []string{"functions/*/lambda"}, []string{"functions/*", "functions/*/*", "shared/..."}, "a Lambda is one function and the parts it needs"},
 	{"list of groups", []string{"functions"}, []string{"functions/*", "shared/..."}, "the one place that knows every route group"},
-	{"functions", []string{"functions/*"}, []string{
+	{"functions", []string{"functions/*", "functions/*/*"}, []string{
 		"shared/base/...", "shared/storage/...", "shared/identity/...", "shared/domain/...", "shared/web/...", "shared/insight/...",
 		"shared/webhook/...", "shared/provider/...", "shared/run/boot",
 	}, "functions share data through the store and never import each other; they know only the parts that run them"},
@@ -41,7 +41,7 @@ var homes = []home{
 	{[]string{"zombiezen.com/go/sqlite/...", "modernc.org/..."},
 		[]string{"shared/storage/sqlitedb", "shared/storage/store/sqlitestore", "shared/storage/queue/sqlitequeue"}, "no Lambda links SQLite"},
 	{[]string{"github.com/danielgtaylor/huma/..."},
-		[]string{"shared/web", "functions", "functions/*", "shared/run/lambda/group", "shared/testkit/webtest"}, "the web layer and the route groups; webtest walks their operations"},
+		[]string{"shared/web", "functions", "functions/*", "functions/*/*", "shared/run/lambda/group", "shared/testkit/webtest"}, "the web layer and the route groups; webtest walks their operations"},
 	{[]string{"github.com/modelcontextprotocol/..."}, []string{"functions/mcp"}, "one endpoint speaks the protocol"},
 	{[]string{"github.com/go-chi/chi/..."}, []string{"shared/web"}, "one router"},
 	{[]string{"code.dny.dev/ssrf"}, []string{"shared/webhook/outbound"}, "one dialer decides which addresses may be called"},
@@ -98,7 +98,7 @@ var homes = []home{
 	{[]string{"orgops/shared/storage/store/dynamostream"}, []string{"local/..."}, "a Lambda receives the stream's records and links no stream client"},
 
 	{[]string{"net/http", "net/http/..."}, []string{
-		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
+		"shared/web", "functions/*", "functions/*/*", "local/...", "infra/...", // serve, or make routes
 		"shared/webhook/outbound",                                                                                  // sends requests under the egress rules
 		"shared/webhook/standardwebhooks", "shared/webhook/courier", "shared/webhook/post", "shared/webhook/slack", // signs, verifies and sends requests: HTTP is its subject
 		"shared/provider/connector",                        // its ports carry an arrival's headers, which a signature covers

@@ -20,7 +20,10 @@ import (
 	"orgops/shared/testkit/lambdatest"
 )
 
-var limit = flag.Float64("limit", 0, "the maximum ratio of a function's init to hello's; 0: no limit")
+var (
+	limit = flag.Float64("limit", 0, "the maximum ratio of a function's init to hello's; 0: no limit")
+	only  = flag.String("only", "", "start only these functions, separated by commas; empty: all")
+)
 
 // start holds the measurements of one cold start.
 type start struct {
@@ -38,6 +41,9 @@ func BenchmarkColdStart(b *testing.B) {
 	names := []string{"hello"}
 	programs := map[string]string{"hello": compiled(b, "./hello", folder)}
 	for _, name := range functions(b) {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
+			continue
+		}
 		names = append(names, name)
 		programs[name] = compiled(b, "../../../functions/"+name+"/lambda", folder)
 	}
