@@ -51,20 +51,30 @@ type failure struct {
 func failures() []failure {
 	return []failure{
 		{[]string{"GOAWAY"}, brokenError("the server closed the connection before it answered (HTTP/2 GOAWAY)")},
-		{[]string{"headers exceeded", "header list larger"}, brokenError("the answer's header is larger than 32 KiB")},
+		{[]string{"headers exceeded", "header list larger", "header list too large"}, brokenError("the answer's header is larger than 32 KiB")},
 		{[]string{"HTTP response to HTTPS client", "does not look like a TLS handshake"}, brokenError("the server answers without TLS; check the scheme and the port of the url")},
 		{[]string{`malformed HTTP response "\x15\x03`}, brokenError("the server answers with TLS; configure an https url")},
 		{[]string{"protocol version"}, brokenError("the server offers no TLS version from 1.2 on")},
 		{[]string{"handshake failure", "no application protocol"}, brokenError("the server refused the TLS handshake")},
 		{[]string{"tls: "}, brokenError("the TLS connection failed")},
 		{[]string{"server closed idle connection", "client connection lost", "connection is shutting down", "closed network connection"}, brokenError("the connection was closed before the answer ended")},
-		{[]string{"stream error", "http2: ", "PROTOCOL_ERROR"}, brokenError("the server broke off the answer, or sent one that is not valid HTTP/2")},
+		{[]string{"received from peer"}, brokenError("the server ended the request without an answer (HTTP/2 RST_STREAM)")},
+		{[]string{"stream error", "http2: ", "PROTOCOL_ERROR"}, brokenError("the server broke off the answer, or sent one that is not valid HTTP/2, or whose header is larger than 32 KiB")},
 		{[]string{`"`, "malformed", "HTTP/1.x", "chunk", "trailer", "Content-Length", "invalid header"}, ErrNotHTTP},
 	}
 }
 
 // answerBody explains a broken body or trailer, as plain does.
-type answerBody struct{ io.ReadCloser }
+type answerBody struct {
+	io.ReadCloser
+	stop context.CancelCauseFunc // ends the request's context
+}
+
+// Close implements io.Closer.
+func (b answerBody) Close() error {
+	defer b.stop(nil)
+	return b.ReadCloser.Close()
+}
 
 // Read implements io.Reader.
 func (b answerBody) Read(p []byte) (int, error) {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -57,6 +58,7 @@ type Client struct {
 	dialer    *net.Dialer
 	transport *http.Transport
 	send      http.RoundTripper
+	stuck     *stuck
 }
 
 // Public returns a client that reaches none of AllowNetworks: for addresses that strangers choose. A nil client stays nil.
@@ -78,7 +80,7 @@ func (c *Client) Through(send http.RoundTripper) *Client {
 
 // New makes a client with its own connections.
 func New(opts Options) *Client {
-	c := &Client{opts: opts, guard: newGuard(opts)}
+	c := &Client{opts: opts, guard: newGuard(opts), stuck: &stuck{}}
 	c.dialer = &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Control: c.control}
 	c.transport = &http.Transport{
 		DialContext:            c.dialer.DialContext,
@@ -106,11 +108,17 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if err := allowed(req.Context(), req.URL); err != nil {
 		return nil, err
 	}
-	resp, err := c.send.RoundTrip(sendable(req))
+	sent, a := c.follow(sendable(req))
+	resp, err := c.send.RoundTrip(sent)
 	if err != nil {
+		c.stuck.note(sent.URL.Host, a, err)
+		a.stop(nil)
+		if errors.Is(context.Cause(sent.Context()), errTurnedAway) {
+			return nil, errTurnedAway
+		}
 		return nil, plain(err)
 	}
-	resp.Body = answerBody{resp.Body}
+	resp.Body = answerBody{resp.Body, a.stop}
 	return resp, nil
 }
 

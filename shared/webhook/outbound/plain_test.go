@@ -25,8 +25,8 @@ func TestExplain_Servers(t *testing.T) {
 		name, url, want string
 	}{
 		{"GOAWAY", h2(t, settings+goaway), "the server closed the connection before it answered (HTTP/2 GOAWAY)"},
-		{"a reset stream", h2(t, settings+reset), "the server broke off the answer, or sent one that is not valid HTTP/2"},
-		{"no HTTP/2", h2(t, "HTTP/1.1 200 OK\r\n\r\n"), "the server broke off the answer, or sent one that is not valid HTTP/2"},
+		{"a reset stream", h2(t, settings+reset), "the server ended the request without an answer (HTTP/2 RST_STREAM)"},
+		{"no HTTP/2", h2(t, "HTTP/1.1 200 OK\r\n\r\n"), "the server broke off the answer, or sent one that is not valid HTTP/2, or whose header is larger than 32 KiB"},
 		{"too large a header", raw(t, "HTTP/1.1 200 OK\r\nBig: "+strings.Repeat("x", 64<<10)+"\r\n\r\n"), "the answer's header is larger than 32 KiB"},
 		{"no HTTP", raw(t, "SSH-2.0-OpenSSH_9.9\r\n\r\n"), "the answer is not valid HTTP"},
 		{"a broken length", raw(t, "HTTP/1.1 200 OK\r\nContent-Length: s3cret\r\n\r\n"), "the answer is not valid HTTP"},
