@@ -104,8 +104,12 @@ func (r *records) take(t *Task) (ok bool) {
 	return ok
 }
 
-// wrote takes the result of a commit with a company's deliveries. A conflict counts as a success, because the store answered.
+// wrote takes the result of a commit with a company's deliveries. A conflict counts as a success, because the store answered. A record
+// that is too large tells nothing of the next one.
 func (r *records) wrote(company string, err error) {
+	if errors.Is(err, store.ErrTooLarge) {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil || errors.Is(err, store.ErrConflict) {

@@ -86,7 +86,7 @@ func (w *writer) gather(first write) []write {
 }
 
 // commit stores deliveries, each of another item. If a delivery exists already, because the same change was handled before,
-// commit skips it.
+// commit skips it. It halves what the store refuses, such as more bytes than a transaction holds, so that a record fails alone.
 func (w *writer) commit(ctx context.Context, writes []write) {
 	for len(writes) > 0 {
 		ops := make([]store.Op, len(writes))
@@ -98,6 +98,11 @@ func (w *writer) commit(ctx context.Context, writes []write) {
 		if errors.As(err, &conflict) {
 			w.settle(ctx, writes[conflict.Index], nil)
 			writes = slices.Delete(writes, conflict.Index, conflict.Index+1)
+			continue
+		}
+		if half := len(writes) / 2; err != nil && half > 0 && refused(err) {
+			w.commit(ctx, writes[:half])
+			writes = writes[half:]
 			continue
 		}
 		for _, one := range writes {
