@@ -168,7 +168,7 @@ func (s *Selection) apply(in *input, out *Selected) error {
 	return err
 }
 
-// body encodes what a transformation gives.
+// body encodes what a transformation gives, with the escapes that the store writes: a retry sends the stored bytes.
 func (in *input) body(v any) (json.RawMessage, error) {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -179,19 +179,17 @@ func (in *input) body(v any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, selectError("transform", err)
 	}
-	var out bytes.Buffer
+	var out []byte
 	if size <= 2*maxBody { // size may be too high
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(v); err != nil {
+		if out, err = json.Marshal(v); err != nil {
 			return nil, selectError("transform", errors.New("gives what JSON cannot hold"))
 		}
-		size = out.Len() - 1 // without the end of the line
+		size = len(out)
 	}
 	if size > maxBody {
 		return nil, &SelectError{"transform", fmt.Sprintf("gives more than %d bytes", maxBody)}
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return out, nil
 }
 
 func selectError(part string, err error) error {

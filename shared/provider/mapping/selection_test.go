@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -45,7 +47,7 @@ func TestSelection_Apply(t *testing.T) {
 		{`.data.kind == "issue"`, "", true, ""},
 		{`.data.kind == "pull"`, `{}`, false, ""},
 		{`.data.kind == "pull" or (.data.labels | any(. == "b"))`, "", true, ""},
-		{`.type == "memory.updated" and .previous.title != .data.title`, `{text: .data.title, at: .timestamp}`, true, `{"at":"2026-01-01T00:00:00Z","text":"Login <fails>"}`},
+		{`.type == "memory.updated" and .previous.title != .data.title`, `{text: .data.title, at: .timestamp}`, true, `{"at":"2026-01-01T00:00:00Z","text":"Login \u003cfails\u003e"}`},
 		{"", `[.data.n, .previous]`, true, `[12345678901234567890,{"title":"Login"}]`},
 		{`.previous == null`, "", false, ""},
 	}
@@ -59,6 +61,12 @@ func TestSelection_Apply(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.body, string(got.Body)); diff != "" {
 				t.Errorf("body differs (-want +got):\n%s", diff)
+			}
+			var retried struct{ Payload json.RawMessage }
+			stored := store.Company{}.Create("key", delivery.Entity, delivery.Delivery{Payload: got.Body})
+			errtest.Must(t, store.Item{Body: stored.Body}.Decode(&retried))
+			if diff := cmp.Diff(string(got.Body), strings.TrimPrefix(string(retried.Payload), "null")); diff != "" {
+				t.Errorf("body of a retry differs (-first attempt +retry):\n%s", diff)
 			}
 		})
 	}
@@ -103,8 +111,13 @@ func TestSelection_Apply_Large(t *testing.T) {
 	_, err := s.Apply(t.Context(), event(9_900))
 	errtest.Must(t, err)
 	_, err = s.Apply(t.Context(), event(10_100))
-	if got, want := fmt.Sprint(err), "the transform gives more than 20000 bytes"; got != want {
+	const want = "the transform gives more than 20000 bytes"
+	if got := fmt.Sprint(err); got != want {
 		t.Errorf("err = %s, want %s", got, want)
+	}
+	_, err = s.Apply(t.Context(), source(t, `{"type":"memory.updated","data":{"body":"`+strings.Repeat("<", 1_700)+`"}}`))
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("err = %s for a body that is longer when it is stored, want %s", got, want)
 	}
 }
 
