@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
@@ -87,7 +89,7 @@ func TestSyncer_Live(t *testing.T) {
 		t.Errorf("%d decisions, want 151", n)
 	}
 	slot := syncrun.Slot{State: json.RawMessage(`"first"`), ConfigDigest: connector.Digest(json.RawMessage(config))}
-	if diff := cmp.Diff(slot, r.slot()); diff != "" {
+	if diff := cmp.Diff(slot, r.slot(), cmpopts.IgnoreFields(syncrun.Slot{}, "Began")); diff != "" {
 		t.Errorf("slot differs (-want +got):\n%s", diff)
 	}
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
@@ -177,6 +179,64 @@ func TestSyncer_Loosened(t *testing.T) {
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
 }
 
+// TestSyncer_Unanswered asks again for the approval of an item when the first request has expired, and not before: the provider does
+// not list again what has not changed there.
+func TestSyncer_Unanswered(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
+		if len(f.State) > 0 {
+			return connector.FetchedPage{State: f.State}, nil
+		}
+		return pages(1, 2)(ctx, n, f)
+	})
+	r.Put("a", policy.StoredKey, policy.StoredEntity, policy.Stored{Policies: []policy.Statement{{
+		ID: "ask", Mode: policy.Enforce, Text: `@approval("agree") forbid (principal, action == Action::"memory.upsert", resource) unless { context.approval == context.digest };`,
+	}}, UpdatedAt: r.Clock.Now().Add(-time.Hour)})
+	asked := func(want int) {
+		t.Helper()
+		if got := len(worktest.All[approval.Approval](r.Harness, "a", approval.Prefix)); got != want {
+			t.Errorf("%d approvals, want %d", got, want)
+		}
+	}
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 2, Failed: 2})
+	asked(2)
+	r.Clock.Advance(approval.Waits / 2)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
+	r.Clock.Advance(approval.Waits / 2)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 2, Failed: 2})
+	asked(4)
+	r.Clock.Advance(approval.Waits / 2)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
+}
+
+// TestSyncer_OtherCredentials reads everything again with credentials that were stored after the last run began: they may show more.
+func TestSyncer_OtherCredentials(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	stored := func() {
+		r.Change("a", "paged", func(i *integration.Integration) {
+			i.Credentials = &integration.CredentialNames{Names: []string{"token"}, UpdatedAt: r.Clock.Now()}
+		})
+	}
+	r.Clock.Advance(time.Minute)
+	stored()
+	r.Clock.Advance(time.Minute)
+	r.sync(syncrun.Live)
+	r.Clock.Advance(time.Minute)
+	r.sync(syncrun.Live)
+	stored()
+	r.Clock.Advance(time.Minute)
+	r.sync(syncrun.Live)
+	var resumed []bool
+	for _, f := range r.provider.asked {
+		resumed = append(resumed, f.State != nil)
+	}
+	if diff := cmp.Diff([]bool{false, true, false}, resumed); diff != "" {
+		t.Errorf("fetches with the state of the run before differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestSyncer_NotModified writes only the run, and keeps the state.
 func TestSyncer_NotModified(t *testing.T) {
 	t.Parallel()
@@ -223,6 +283,37 @@ func TestSyncer_Repeated(t *testing.T) {
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 121, Unchanged: 121})
 	if n := r.entities(); n[memory.Entity] != 120 {
 		t.Errorf("the feed has %v, want 120 memories", n)
+	}
+}
+
+// TestSyncer_Repeated_newer takes the later state of two that a page lists under the same id, in whichever order they come.
+func TestSyncer_Repeated_newer(t *testing.T) {
+	t.Parallel()
+	older, newer := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	states := []struct {
+		title   string
+		changed *time.Time
+	}{{"older", &older}, {"newer", &newer}}
+	for name, order := range map[string][]int{"ascending": {0, 1}, "descending": {1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			r.provider.answer(func(context.Context, int, connector.Fetch) (page connector.FetchedPage, err error) {
+				for _, n := range order {
+					s := states[n]
+					page.Memories = append(page.Memories, memory.Draft{ExternalID: "m", Kind: "entry", Title: s.title, UpdatedAt: s.changed})
+					page.Goals = append(page.Goals, goal.Draft{ExternalID: "g", Title: s.title, State: goal.Open, UpdatedAt: s.changed})
+				}
+				return page, nil
+			})
+			r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 4, Created: 2, Unchanged: 2})
+			if got := worktest.All[memory.Memory](r.Harness, "a", memory.Prefix)[0].Title; got != "newer" {
+				t.Errorf("the memory is the %s one, want the newer one", got)
+			}
+			if got := worktest.All[goal.Goal](r.Harness, "a", goal.Prefix)[0].Title; got != "newer" {
+				t.Errorf("the goal is the %s one, want the newer one", got)
+			}
+		})
 	}
 }
 

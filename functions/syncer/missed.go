@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"time"
 
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
@@ -50,10 +51,15 @@ func (s *slice) sure(ctx context.Context, i integration.Integration, c candidate
 		return true, nil
 	}
 	before, err := s.before(ctx)
-	if err != nil || before.Source != s.source || i.Credentials != nil && !i.Credentials.UpdatedAt.Before(before.Began) {
+	if err != nil || before.Source != s.source || renewed(i, before.Began) {
 		return false, err
 	}
 	return before.ids.Has(c.id) && c.updated.Before(before.Began), nil
+}
+
+// renewed reports whether credentials were stored since a time. They may show more than those before, or less.
+func renewed(i integration.Integration, since time.Time) bool {
+	return i.Credentials != nil && !i.Credentials.UpdatedAt.Before(since)
 }
 
 // putOff leaves the removal of an item to the next full run. The items for which the list has no room are missed again by

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
@@ -25,7 +26,7 @@ import (
 // page holds the result of one fetch.
 type page struct {
 	actions  []connector.Action // the valid ones, one per item
-	repeated int                // items that the page lists again; the next sync reads their current form
+	repeated int                // items that the page lists again
 	skipped  []connector.Skipped
 	fetched  connector.FetchedPage
 	items    store.Company // the stored items of the actions before readTo
@@ -130,8 +131,8 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 	return integration.Stored{Integration: told, Version: i.Version + 1}, err
 }
 
-// state returns the state that the last live run left, if it ran with the same configuration and permissions. What the policies
-// have denied is read again after they change.
+// state returns the state that the last live run left, if it ran with the same configuration, permissions and credentials. What the
+// policies have denied is read again after they change, and what waits for an approval after that has expired.
 func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawMessage, error) {
 	if s.record.Full || s.record.Mode == syncrun.Sandbox {
 		return nil, nil
@@ -140,7 +141,7 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	if err != nil {
 		return nil, err
 	}
-	if slot.ConfigDigest != basis(i) {
+	if slot.ConfigDigest != basis(i) || renewed(i, slot.Began) {
 		return nil, nil
 	}
 	again, err := s.undecided(ctx, slot)
@@ -163,9 +164,12 @@ func (s *slice) held(ctx context.Context) (syncrun.Slot, error) {
 	return *s.slot, nil
 }
 
-// undecided reports whether the policies have changed since they denied an item that no run has read since. An engine may have
-// denied it by the policies of a moment before.
+// undecided reports whether the policies have changed since they denied an item that no run has read since, or an approval of such an
+// item may have expired. An engine may have denied it by the policies of a moment before.
 func (s *slice) undecided(ctx context.Context, slot syncrun.Slot) (bool, error) {
+	if !slot.Unanswered.IsZero() && !s.Now().Before(slot.Unanswered) {
+		return true, nil
+	}
 	if slot.Denied.IsZero() {
 		return false, nil
 	}
@@ -187,29 +191,40 @@ func narrowed(i integration.Integration) (ports string) {
 	return ports
 }
 
-// read converts a page's items into actions.
+// read converts a page's items into actions. Of an item that the page lists again it takes the latest state, and the first one if
+// the provider gives no times.
 func read(fetched connector.FetchedPage) page {
 	p := page{fetched: fetched, skipped: slices.Clone(fetched.Skipped)}
-	seen := map[string]bool{}
-	add := func(a connector.Action, id string) {
-		switch {
-		case len(intake.Problems(a)) > 0:
+	type kept struct {
+		at      int // among the actions
+		changed *time.Time
+	}
+	seen := map[string]kept{}
+	add := func(a connector.Action, id string, changed *time.Time) {
+		if len(intake.Problems(a)) > 0 {
 			p.skipped = append(p.skipped, intake.Skip(a))
-		case seen[id]:
-			p.repeated++
-		default:
-			seen[id] = true
-			p.actions = append(p.actions, a)
+			return
 		}
+		before, again := seen[id]
+		switch {
+		case !again:
+			seen[id] = kept{len(p.actions), changed}
+			p.actions = append(p.actions, a)
+			return
+		case changed != nil && before.changed != nil && changed.After(*before.changed):
+			seen[id] = kept{before.at, changed}
+			p.actions[before.at] = a
+		}
+		p.repeated++
 	}
 	for _, m := range fetched.Memories {
-		add(connector.Action{Port: integration.MemoryUpsert, Memory: &m}, memory.Entity+m.ExternalID)
+		add(connector.Action{Port: integration.MemoryUpsert, Memory: &m}, memory.Entity+m.ExternalID, m.UpdatedAt)
 	}
 	for _, g := range fetched.Goals {
-		add(connector.Action{Port: integration.GoalUpdate, Goal: &g}, goal.Entity+g.ExternalID)
+		add(connector.Action{Port: integration.GoalUpdate, Goal: &g}, goal.Entity+g.ExternalID, g.UpdatedAt)
 	}
 	for _, n := range fetched.Notes {
-		add(connector.Action{Port: integration.TimelineNote, Note: &n}, timeline.Entity+cmp.Or(n.Once, n.Subject+n.Title))
+		add(connector.Action{Port: integration.TimelineNote, Note: &n}, timeline.Entity+cmp.Or(n.Once, n.Subject+n.Title), nil)
 	}
 	return p
 }
@@ -298,8 +313,9 @@ func (s *slice) succeed(ctx context.Context, i integration.Integration, c syncru
 	s.conclude(syncrun.Succeeded, "")
 	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
-			*slot = slot.Succeed(s.record.Full, s.Now().UTC()).Decided(*s.record.StartedAt, work.Resumed, work.Denied)
-			slot.State, slot.ConfigDigest = c.State, basis(i)
+			now := s.Now().UTC()
+			*slot = slot.Succeed(s.record.Full, now).Decided(work, *s.record.StartedAt, now.Add(approval.Waits))
+			slot.State, slot.ConfigDigest, slot.Began = c.State, basis(i), *s.record.StartedAt
 		}
 		if c.Swept != nil {
 			slot.Missed = *c.Swept

@@ -149,6 +149,7 @@ func (s *slice) count(planned intake.Planned, took bool) {
 	p := &s.record.Progress
 	p.Fetched++
 	s.record.Work.Denied = s.record.Work.Denied || planned.Outcome == intake.Refused || planned.Outcome == intake.Pending
+	s.record.Work.Asked = s.record.Work.Asked || planned.Outcome == intake.Pending
 	reason := ""
 	switch o := planned.Outcome; {
 	case o == intake.Unchanged:

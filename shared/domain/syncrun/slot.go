@@ -18,9 +18,12 @@ type Slot struct {
 	// It is valid only for the configuration with this digest, and for the narrowed permissions that follow the digest.
 	State        json.RawMessage `json:"state,omitempty"`
 	ConfigDigest string          `json:"configDigest,omitempty"`
+	Began        time.Time       `json:"began,omitzero"` // when the run began that left the state
 
 	// Denied is when a run began that read items which the policies denied, and which no run has read since.
 	Denied time.Time `json:"denied,omitzero"`
+	// Unanswered is when the approvals have expired that such a run has asked for. Their items are read again then.
+	Unanswered time.Time `json:"unanswered,omitzero"`
 
 	FullAt   time.Time `json:"fullAt,omitzero"`   // when the last full live run succeeded
 	Failures int       `json:"failures,omitzero"` // live runs that failed since the last success
@@ -78,14 +81,17 @@ func (s Slot) Fail(since, now time.Time) Slot {
 	return s
 }
 
-// Decided returns the slot after a run that began at a time. resumed says that it read only what had changed, and denied that an item
-// of it was denied.
-func (s Slot) Decided(began time.Time, resumed, denied bool) Slot {
-	if !resumed {
-		s.Denied = time.Time{}
+// Decided returns the slot after a run that began at a time and left its work. The approvals that it has asked for expire until another
+// time. A run that read only what had changed leaves the items of the runs before undecided.
+func (s Slot) Decided(w Work, began, until time.Time) Slot {
+	if !w.Resumed {
+		s.Denied, s.Unanswered = time.Time{}, time.Time{}
 	}
-	if denied && s.Denied.IsZero() {
+	if w.Denied && s.Denied.IsZero() {
 		s.Denied = began
+	}
+	if w.Asked && s.Unanswered.IsZero() {
+		s.Unanswered = until
 	}
 	return s
 }

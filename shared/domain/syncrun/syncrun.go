@@ -105,6 +105,7 @@ type Work struct {
 	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
 	Resumed         bool            `json:"resumed,omitempty"`    // the run began with the state of the run before
 	Denied          bool            `json:"denied,omitempty"`     // an item of the run was denied, or waits for an approval
+	Asked           bool            `json:"asked,omitempty"`      // an item of the run waits for an approval
 	Tallies         []goal.Tally    `json:"tallies,omitempty"`    // of the goals that the run measures
 	Close           *Close          `json:"close,omitempty"`      // set when everything is read and swept, and only the goals are to be moved
 	Shown           []string        `json:"-"`                    // items that pages have shown since the last write, which lists them for the sweep

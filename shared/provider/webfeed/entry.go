@@ -21,11 +21,11 @@ type entry struct {
 
 // listing holds what is read of a document.
 type listing struct {
-	address  *url.URL // of the document
-	first    int      // how many entries are kept
-	all      []entry
-	skipped  []connector.Skipped
-	warnings []string
+	address *url.URL // of the document
+	first   int      // how many entries are kept
+	all     []entry
+	skipped []connector.Skipped
+	cut     bool // the document lacks its end
 }
 
 // full reports whether all entries are read that are kept.
@@ -68,9 +68,7 @@ func (l *listing) entries(document []byte) error {
 	if err != nil {
 		return err
 	}
-	if t.cut {
-		l.warnings = append(l.warnings, warnCut)
-	}
+	l.cut = t.cut
 	return t.finish()
 }
 

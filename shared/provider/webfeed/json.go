@@ -41,9 +41,8 @@ func (l *listing) fromJSON(document []byte) error {
 		return errNoItems
 	case !s.found:
 		return errNoJSON
-	case s.depth > 0:
-		l.warnings = append(l.warnings, warnCut)
 	}
+	l.cut = s.depth > 0
 	for _, raw := range s.items[:min(l.first, len(s.items))] {
 		l.item(raw)
 	}

@@ -30,9 +30,15 @@ func page(document []byte, config Config, from source, next state) (connector.Fe
 	if err := l.parse(document, from.contentType); err != nil {
 		return connector.FetchedPage{}, unreadable(err)
 	}
-	p := connector.FetchedPage{Memories: l.drafts(), Skipped: l.skipped, Warnings: l.warnings}
-	if len(l.all)+len(l.skipped) == 0 {
+	p := connector.FetchedPage{Memories: l.drafts(), Skipped: l.skipped}
+	bare := len(l.all)+len(l.skipped) == 0
+	if bare {
 		p.Warnings = append(p.Warnings, empty(from.last))
+	}
+	if l.cut {
+		p.Warnings = append(p.Warnings, warnCut)
+	}
+	if bare || l.cut {
 		next.Validators = connector.Validators{} // so that the next run looks again, and tells it again
 	}
 	if next.Entries = len(l.all); next.Entries == 0 {
@@ -64,23 +70,15 @@ func (l *listing) parse(document []byte, contentType string) (err error) {
 	return l.entries(document)
 }
 
-// drafts returns the entries as memories. An entry that holds nothing is left out. Of two with the same id, the later one comes first,
-// because intake takes the first.
+// drafts returns the entries as memories. An entry that holds nothing is left out.
 func (l *listing) drafts() []memory.Draft {
-	all, at := []memory.Draft{}, map[string]int{}
+	all := []memory.Draft{}
 	for _, e := range l.all {
-		d, ok := draft(e)
-		if !ok {
+		if d, ok := draft(e); ok {
+			all = append(all, d)
+		} else {
 			l.skip("", "the entry has no title, no text and no link")
-			continue
 		}
-		n, again := at[d.ExternalID]
-		if again && d.UpdatedAt != nil && all[n].UpdatedAt != nil && d.UpdatedAt.After(*all[n].UpdatedAt) {
-			all[n], d = d, all[n]
-		} else if !again {
-			at[d.ExternalID] = len(all)
-		}
-		all = append(all, d)
 	}
 	return all
 }
