@@ -34,6 +34,7 @@ var journeys = []struct {
 	{"replacement", replacement},
 	{"users", users},
 	{"factors", factors},
+	{"passkeys", passkeys},
 	{"clients", clients},
 	{"executives", executives},
 	{"mcp", mcp},

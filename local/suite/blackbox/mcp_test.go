@@ -12,13 +12,8 @@ var metadata = regexp.MustCompile(`resource_metadata="([^"]+)/\.well-known/oauth
 // finds no way around its token.
 func mcp(j *journey) {
 	j.login()
-	endpoint := post(j.at("/mcp"), object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).with("Accept", "application/json, text/event-stream")
-	found := metadata.FindStringSubmatch(j.peek(endpoint.bare()).header.Get("Www-Authenticate"))
-	if found == nil {
-		j.t.Fatal("the refusal names no metadata of the endpoint")
-	}
-	base := found[1]
-	j.mask.alias(base, "api") // its own address, as it is configured
+	endpoint := j.mcpEndpoint()
+	base := j.base()
 	j.do("no token", endpoint.bare())
 	j.do("the metadata that the refusal names", get("/.well-known/oauth-protected-resource"+j.at("/mcp")).bare())
 	j.do("the founder's token of the API", endpoint)
@@ -50,6 +45,22 @@ func mcp(j *journey) {
 	j.do("the founder approves", post(j.at("/operations/approvals/"+id+"/approve"), nil))
 	j.do("the note is done", note)
 	j.do("the endpoint's token at the API", get(j.at("/intelligence/brief")).bearing("agent", token))
+}
+
+// mcpEndpoint returns a request for the tools of the company's MCP endpoint.
+func (j *journey) mcpEndpoint() request {
+	return post(j.at("/mcp"), object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).with("Accept", "application/json, text/event-stream")
+}
+
+// base returns the service's own address, as it is configured. A refusal of the MCP endpoint names it.
+func (j *journey) base() string {
+	j.t.Helper()
+	found := metadata.FindStringSubmatch(j.peek(j.mcpEndpoint().bare()).header.Get("Www-Authenticate"))
+	if found == nil {
+		j.t.Fatal("the refusal names no metadata of the endpoint")
+	}
+	j.mask.alias(found[1], "api")
+	return found[1]
 }
 
 // agent lets an executive in whose notes wait for an approval, and returns its token for the MCP endpoint of the service at base. None of
