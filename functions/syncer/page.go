@@ -191,8 +191,8 @@ func narrowed(i integration.Integration) (ports string) {
 	return ports
 }
 
-// read converts a page's items into actions. Of an item that the page lists again it takes the latest state, and the first one if
-// the provider gives no times.
+// read converts a page's items into actions. Of an item that the page lists again it takes the latest state. Without times that is the
+// deletion, or the first one.
 func read(fetched connector.FetchedPage) page {
 	p := page{fetched: fetched, skipped: slices.Clone(fetched.Skipped)}
 	type kept struct {
@@ -201,7 +201,7 @@ func read(fetched connector.FetchedPage) page {
 	}
 	seen := map[string]kept{}
 	add := func(a connector.Action, id string, changed *time.Time) {
-		if len(intake.Problems(a)) > 0 {
+		if !a.Gone && len(intake.Problems(a)) > 0 {
 			p.skipped = append(p.skipped, intake.Skip(a))
 			return
 		}
@@ -211,7 +211,7 @@ func read(fetched connector.FetchedPage) page {
 			seen[id] = kept{len(p.actions), changed}
 			p.actions = append(p.actions, a)
 			return
-		case changed != nil && before.changed != nil && changed.After(*before.changed):
+		case later(changed, before.changed), a.Gone && !later(before.changed, changed):
 			seen[id] = kept{before.at, changed}
 			p.actions[before.at] = a
 		}
@@ -223,14 +223,25 @@ func read(fetched connector.FetchedPage) page {
 	for _, g := range fetched.Goals {
 		add(connector.Action{Port: integration.GoalUpdate, Goal: &g}, goal.Entity+g.ExternalID, g.UpdatedAt)
 	}
+	for _, a := range fetched.Gone {
+		if a.Goal != nil {
+			add(a, goal.Entity+a.Goal.ExternalID, a.Goal.UpdatedAt)
+		} else {
+			add(a, memory.Entity+a.Memory.ExternalID, a.Memory.UpdatedAt)
+		}
+	}
 	for _, n := range fetched.Notes {
 		add(connector.Action{Port: integration.TimelineNote, Note: &n}, timeline.Entity+cmp.Or(n.Once, n.Subject+n.Title), nil)
 	}
 	return p
 }
 
+// later reports whether one time is after another, if both are known.
+func later(one, other *time.Time) bool { return one != nil && other != nil && one.After(*other) }
+
 // rehearse commits only a preview of the page, in the run's record.
 func (s *slice) rehearse(ctx context.Context, i integration.Stored, p page) error {
+	p.actions = slices.DeleteFunc(p.actions, func(a connector.Action) bool { return a.Gone })
 	s.record.Progress.Fetched += len(p.actions)
 	s.preview(p.actions)
 	ops, err := s.turn(ctx, i, p)

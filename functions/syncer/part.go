@@ -147,6 +147,13 @@ func (part *plan) add(planned intake.Planned) (took, fits bool, err error) {
 
 func (s *slice) count(planned intake.Planned, took bool) {
 	p := &s.record.Progress
+	if planned.Outcome == intake.Removed {
+		p.Deleted++
+		return
+	}
+	if planned.Action.Gone && planned.Outcome == intake.Unchanged {
+		return
+	}
 	p.Fetched++
 	s.record.Work.Denied = s.record.Work.Denied || planned.Outcome == intake.Refused || planned.Outcome == intake.Pending
 	s.record.Work.Asked = s.record.Work.Asked || planned.Outcome == intake.Pending

@@ -168,15 +168,11 @@ func (s *slice) candidate(item store.Item, listed connector.Listed) (candidate, 
 	if item.Entity == goal.Entity {
 		var g goal.Goal
 		err := item.Decode(&g)
-		a := connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
-			ExternalID: g.ExternalID, Title: g.Title, State: g.State, Progress: g.Progress,
-		}}
-		return candidate{a, g.ID, g.UpdatedAt, s.own(g.Provider, g.Incarnation), item.Version}, err
+		return candidate{intake.StoredGoal(g), g.ID, g.UpdatedAt, s.own(g.Provider, g.Incarnation), item.Version}, err
 	}
 	var m memory.Memory
 	err := item.Decode(&m)
-	a := connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
-	return candidate{a, m.ID, m.UpdatedAt, s.own(m.Provider, m.Incarnation) && slices.Contains(listed.Kinds, m.Kind), item.Version}, err
+	return candidate{intake.StoredMemory(m), m.ID, m.UpdatedAt, s.own(m.Provider, m.Incarnation) && slices.Contains(listed.Kinds, m.Kind), item.Version}, err
 }
 
 // own reports whether an item belongs to the integration of the run, and not to a former one of its name.

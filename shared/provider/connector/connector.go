@@ -124,7 +124,8 @@ type Action struct {
 	Reading    *goal.Reading     // goal.update, of a goal of the company's own
 	Note       *NoteDraft        // timeline.note
 	At         string            // JSON Pointer of the draft in the arrival's body; "" for an item of a sync
-	Unreadable *fault.FieldError // why the draft cannot be decoded, or nil; intake refuses an undecoded draft
+	Unreadable *fault.FieldError // why a field of the draft cannot be read, or nil; intake refuses such a draft
+	Gone       bool              // the provider says that it has deleted the item; only the draft's id and time count
 }
 
 // MaxActions limits the actions of one arrival, because their effects and decisions share one commit.

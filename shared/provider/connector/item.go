@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"orgops/shared/base/text"
+	"orgops/shared/domain/integration"
 )
 
 // Item holds one item of a list in JSON. Refused says why the item must be left out: a text in it is not valid Unicode, which decoding
@@ -37,4 +38,14 @@ func NotUnicode(item []byte) string {
 func (p *FetchedPage) Refuse(item, reason string) {
 	p.Incomplete = true
 	p.Skipped = append(p.Skipped, Skipped{Item: item, Reason: reason})
+}
+
+// Remove notes that the provider says it has deleted the memories and goals of another page.
+func (p *FetchedPage) Remove(deleted FetchedPage) {
+	for _, m := range deleted.Memories {
+		p.Gone = append(p.Gone, Action{Port: integration.MemoryUpsert, Memory: &m, Gone: true})
+	}
+	for _, g := range deleted.Goals {
+		p.Gone = append(p.Gone, Action{Port: integration.GoalUpdate, Goal: &g, Gone: true})
+	}
 }

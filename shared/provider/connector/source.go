@@ -118,6 +118,7 @@ type FetchedPage struct {
 	Memories   []memory.Draft
 	Goals      []goal.Draft
 	Notes      []NoteDraft
+	Gone       []Action        // memories and goals that the provider says it has deleted
 	Skipped    []Skipped       // items that the connector cannot make a draft of
 	Warnings   []string        // what the user should look at, although the page was read
 	Checkpoint json.RawMessage // for the next page; nil on the last page

@@ -91,8 +91,8 @@ type release struct {
 }
 
 // decode adds the items of an answer to a page, one after the other, so that the memory it takes follows from the items that
-// are kept. It returns when the last item changed.
-func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage) (newest time.Time, err error) {
+// are kept. It returns how many there are, and when the last one changed.
+func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage) (count int, newest time.Time, err error) {
 	body := &io.LimitedReader{R: resp.Body, N: maxPage + 1}
 	text := bufio.NewReader(body)
 	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
@@ -101,12 +101,12 @@ func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage)
 	start, _ := text.Peek(quoted) // a shorter text is fine
 	items := json.NewDecoder(text)
 	if token, err := items.Token(); body.N > 0 && (err != nil || token != json.Delim('[')) && !isBroken(err) {
-		return newest, connector.NotListed("GitHub", resp, start, map[string]string{tokenField: r.token},
+		return count, newest, connector.NotListed("GitHub", resp, start, map[string]string{tokenField: r.token},
 			"that is not the list that GitHub documents; check baseUrl and the token")
 	} else if err != nil {
-		return newest, undecodable(body, err)
+		return count, newest, undecodable(body, err)
 	}
-	for items.More() {
+	for ; items.More(); count++ {
 		var at *time.Time
 		switch l {
 		case issues:
@@ -117,19 +117,19 @@ func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage)
 			err = r.release(items, page)
 		}
 		if err != nil {
-			return newest, undecodable(body, err)
+			return count, newest, undecodable(body, err)
 		}
 		if at != nil && at.After(newest) {
 			newest = at.UTC()
 		}
 	}
 	if _, err := items.Token(); err != nil {
-		return newest, undecodable(body, err)
+		return count, newest, undecodable(body, err)
 	}
 	if _, err := items.Token(); !errors.Is(err, io.EOF) {
-		return newest, undecodable(body, err)
+		return count, newest, undecodable(body, err)
 	}
-	return newest, nil
+	return count, newest, nil
 }
 
 // byteOrderMark is what some servers put in front of a document in UTF-8. quoted is how many of its bytes an error looks at.

@@ -164,25 +164,26 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 	page.NotBefore, page.CredentialsUntil = exhausted(resp.Header, r.now()), expiry(resp.Header)
 	next = at
 	next.Next, next.Trail, next.unchanged = "", trail, resp.StatusCode == http.StatusNotModified
-	if next.unchanged {
-		next.State.Tags[at.List] = tag
-		next.List = at.List.after()
-		return page, next, nil
-	}
-	newest, err := r.decode(resp, at.List, &page)
-	if err != nil {
-		return page, next, err
+	count, newest := 0, time.Time{}
+	if !next.unchanged {
+		tag = connector.Tag(resp.Header)
+		if count, newest, err = r.decode(resp, at.List, &page); err != nil {
+			return page, next, err
+		}
 	}
 	more, err := r.following(at.List, resp.Header)
 	if err != nil {
 		return page, next, err
 	}
+	if count >= perPage && at.List != releases { // behind a full page another one can begin, and the validator does not tell
+		tag = ""
+	}
 	if at.List == issues {
-		return page, next.afterIssues(at, newest, r.now(), more, connector.Tag(resp.Header)), nil
+		return page, next.afterIssues(at, newest, r.now(), more, tag), nil
 	}
 	if next.Next = more; more == "" {
 		if at.Next == "" { // the list has one page, which its validator covers
-			next.State.Tags[at.List] = connector.Tag(resp.Header)
+			next.State.Tags[at.List] = tag
 		}
 		next.List = at.List.after()
 	}

@@ -167,6 +167,27 @@ func TestConnector_Fetch_notModified(t *testing.T) {
 	}
 }
 
+// TestConnector_Fetch_full finds the milestone behind a first page that was full, and has not changed since.
+func TestConnector_Fetch_full(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	put := func(n int) {
+		f.Put("milestones", githubtest.Item{"number": n, "title": fmt.Sprint("Milestone ", n), "state": "open", "updated_at": "2026-03-01T00:00:00Z"})
+	}
+	for n := range 100 {
+		put(n + 1)
+	}
+	f.run(false, idle)
+	put(101)
+	found := false
+	for _, g := range f.run(false, idle).Goals {
+		found = found || g.ExternalID == "octo/app/milestones/101"
+	}
+	if !found {
+		t.Error("the next run does not find the new milestone")
+	}
+}
+
 // While a run reads page after page, issues change, vanish and appear. The run and the next one together miss none.
 func TestConnector_Fetch_moving(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,9 @@ type Planned struct {
 }
 
 // Acts reports whether the ops carry the action out.
-func (p Planned) Acts() bool { return p.Outcome == Created || p.Outcome == Updated }
+func (p Planned) Acts() bool {
+	return p.Outcome == Created || p.Outcome == Updated || p.Outcome == Removed
+}
 
 // Planner plans the actions of one integration.
 type Planner struct {
@@ -87,6 +89,9 @@ func (p Planner) Key(a connector.Action) string {
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
 // their commit returns ErrConflict, plan again.
 func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
+	if a.Gone {
+		return p.gone(ctx, a)
+	}
 	payload := p.exactly(a)
 	d, err := p.decide(ctx, a, payload)
 	if err != nil {

@@ -38,6 +38,43 @@ func (p Planner) Remove(ctx context.Context, a connector.Action, version int64) 
 	return planned, nil
 }
 
+// gone plans the removal of an item that the provider says it has deleted. An item that is not stored, or has changed
+// since, stays as it is.
+func (p Planner) gone(ctx context.Context, a connector.Action) (Planned, error) {
+	planned := Planned{Action: a, Outcome: Unchanged}
+	var (
+		version int64
+		err     error
+		stored  connector.Action
+		deleted Outcome
+	)
+	if a.Goal != nil {
+		var old goal.Goal
+		version, err = p.load(ctx, p.Key(a), &old)
+		stored, deleted = StoredGoal(old), unchanged(a.Goal.UpdatedAt, old.SourceUpdatedAt)
+	} else {
+		var old memory.Memory
+		version, err = p.load(ctx, p.Key(a), &old)
+		stored, deleted = StoredMemory(old), unchanged(a.Memory.UpdatedAt, old.SourceUpdatedAt)
+	}
+	if err != nil || version == 0 || deleted == older {
+		return planned, err
+	}
+	return p.Remove(ctx, stored, version)
+}
+
+// StoredMemory returns the action that a verdict on the removal of a memory is about.
+func StoredMemory(m memory.Memory) connector.Action {
+	return connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
+}
+
+// StoredGoal returns the action that a verdict on the removal of a goal is about.
+func StoredGoal(g goal.Goal) connector.Action {
+	return connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
+		ExternalID: g.ExternalID, Title: g.Title, State: g.State, Progress: g.Progress,
+	}}
+}
+
 // RemoveMany asks whether a full sync may remove so many of the stored items that a user would have to agree. A decision without
 // policies leaves that to the user. refusal notes a decision that denies on the timeline.
 func (p Planner) RemoveMany(ctx context.Context, items, of int) (d policy.Decision, refusal store.Op, err error) {

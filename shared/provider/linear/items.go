@@ -47,9 +47,12 @@ type project struct {
 // drafts adds an answer's items to a page. They equal those that the default mapping makes of the webhooks about the same
 // things.
 func (got answer) drafts(page *connector.FetchedPage) {
+	var deleted connector.FetchedPage
+	defer func() { page.Remove(deleted) }()
 	for _, item := range got.Issues.items() {
 		i := item.Value
 		if i.Trashed {
+			deleted.Memories = append(deleted.Memories, memory.Draft{ExternalID: i.ID, UpdatedAt: i.UpdatedAt.At})
 			continue
 		}
 		if item.Refused != "" {
@@ -68,6 +71,7 @@ func (got answer) drafts(page *connector.FetchedPage) {
 	for _, item := range got.Projects.items() {
 		p := item.Value
 		if p.Trashed {
+			deleted.Goals = append(deleted.Goals, goal.Draft{ExternalID: p.ID, UpdatedAt: p.UpdatedAt.At})
 			continue
 		}
 		if item.Refused != "" {

@@ -60,7 +60,7 @@ func (f *fetching) run(full bool, between func(page int)) (all connector.Fetched
 	for n := 1; ; n++ {
 		page, err := f.page(f.t.Context(), all.Checkpoint, full)
 		errtest.Must(f.t, err)
-		all.Memories, all.Goals = append(all.Memories, page.Memories...), append(all.Goals, page.Goals...)
+		all.Memories, all.Goals, all.Gone = append(all.Memories, page.Memories...), append(all.Goals, page.Goals...), append(all.Gone, page.Gone...)
 		all.Incomplete = all.Incomplete || page.Incomplete
 		if all.Checkpoint = page.Checkpoint; page.Checkpoint == nil {
 			f.state = page.State
@@ -177,6 +177,17 @@ func TestConnector_Fetch_hidden(t *testing.T) {
 	all := f.run(true, idle)
 	if diff := cmp.Diff(map[string]bool{"Archived": true, "Other": true}, titles(all)); diff != "" {
 		t.Errorf("fetched differs (-want +got):\n%s", diff)
+	}
+	gone := []string{}
+	for _, a := range all.Gone {
+		if a.Memory != nil {
+			gone = append(gone, a.Memory.ExternalID)
+		} else {
+			gone = append(gone, a.Goal.ExternalID)
+		}
+	}
+	if diff := cmp.Diff([]string{fmt.Sprint(trashed["id"]), fmt.Sprint(thrown["id"])}, gone); diff != "" {
+		t.Errorf("items that are gone differ (-want +got):\n%s", diff)
 	}
 	if len(all.Goals) > 0 {
 		t.Errorf("fetched %+v, want no project of the trash", all.Goals)

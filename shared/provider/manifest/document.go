@@ -140,7 +140,7 @@ type Incremental struct {
 	Overlap   int    `json:"overlap,omitempty"` // seconds that a run reaches back behind the begin of the run before; 0: 5 minutes
 }
 
-// Deleted recognizes a record of something that is gone. Such a record is left out, so that a full run removes what it shows.
+// Deleted recognizes a record of something that is gone. What it shows is removed, also in an incremental run.
 type Deleted struct {
 	Pointer string   `json:"pointer"`
 	Values  []string `json:"values,omitempty"` // none: any value but null, false, 0 and empty ones

@@ -35,7 +35,8 @@ const (
 // state is what a run leaves to the next one.
 type state struct {
 	Manifest string                          `json:"manifest,omitempty"` // which manifest the rest belongs to
-	Since    time.Time                       `json:"since,omitzero"`     // when the run began; changes before are known
+	Since    time.Time                       `json:"since,omitzero"`     // changes before are known
+	Began    time.Time                       `json:"began,omitzero"`     // when the run began
 	Tags     map[string]connector.Validators `json:"tags,omitempty"`     // of the streams that had one page
 }
 
@@ -68,7 +69,8 @@ type run struct {
 
 // Fetch gets one page. A stream is read as a whole, unless it has an incremental parameter, or one page that has not changed.
 // Pages that are numbered or counted off shift, and so may those by an address, which often holds a number. A list by offset or number always
-// has a last page that is empty: a deletion after the first page can make it so.
+// has a last page that is empty: a deletion after the first page can make it so. A deletion between two pages that shift hides a change
+// from an incremental run, so the next run lists the same changes again.
 //
 // A throttle returns a *connector.ThrottledError. A refusal returns an error that is connector.ErrRefused, and any other answer that
 // is not the list returns connector.ErrNotListed, so that no run is complete without it. Pages that repeat return
@@ -97,7 +99,11 @@ func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.
 	}
 	if resp.StatusCode == http.StatusNotModified {
 		page := connector.FetchedPage{NotBefore: r.exhausted(resp.Header)}
-		return page, r.turn(&page, checkpoint{}, r.last.Tags[r.Name])
+		next, err := r.linked(resp.Header)
+		if err != nil {
+			return page, err
+		}
+		return page, r.turn(&page, next, r.last.Tags[r.Name])
 	}
 	if problem := r.unlisted(document); problem != "" {
 		return connector.FetchedPage{}, connector.NotListed(r.words.List, resp, document, f.Credentials, problem)
@@ -139,7 +145,7 @@ func (r *run) begin() error {
 	if len(r.Checkpoint) == 0 {
 		r.at = r.start(0)
 		if r.at.State.Manifest = r.digest; r.incremental() {
-			r.at.State.Since = r.now.UTC()
+			r.at.State.Since, r.at.State.Began = r.now.UTC(), r.now.UTC()
 		}
 	} else if err := json.Unmarshal(r.Checkpoint, &r.at); err != nil {
 		return fmt.Errorf("checkpoint of %s: %w", r.Kind, err)

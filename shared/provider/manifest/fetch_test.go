@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,7 +42,8 @@ type provider struct {
 	state   json.RawMessage
 	asked   []string // paths with queries, and bodies
 	headers []http.Header
-	shifted bool // a page of the last run was shifting
+	shifted bool          // a page of the last run was shifting
+	later   time.Duration // how long after now it is
 	pages   []connector.FetchedPage
 }
 
@@ -79,7 +81,7 @@ func merged(t *testing.T, object, more string) string {
 func (p *provider) page(checkpoint json.RawMessage, full bool) (connector.FetchedPage, error) {
 	m, err := manifest.Parse([]byte(p.text))
 	errtest.Must(p.t, err)
-	c := manifest.New(m.Kind, func() *manifest.Manifest { return m }, outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now })
+	c := manifest.New(m.Kind, func() *manifest.Manifest { return m }, outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now.Add(p.later) })
 	return c.Fetch(p.t.Context(), connector.Fetch{
 		Config: json.RawMessage(p.config), Credentials: p.secrets, Checkpoint: checkpoint, State: p.state, Full: full, Mapper: new(mapping.Cache),
 	})
@@ -358,6 +360,85 @@ func TestFetch_incremental(t *testing.T) {
 	}
 }
 
+// TestFetch_incremental_shifting lists the changes of two runs again when the pages of the last one may have shifted, and no more: a
+// deletion between its pages hides a change from it.
+func TestFetch_incremental_shifting(t *testing.T) {
+	t.Parallel()
+	changed := 1
+	p := serve(t, `{"incremental":{"parameter":"since","form":"epoch-s","overlap":1},"paging":{"type":"link"}}`, "",
+		func(w http.ResponseWriter, r *http.Request, _ string) {
+			from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+			if from+2 < changed {
+				w.Header().Set("Link", fmt.Sprintf(`</things?from=%d>; rel="next"`, from+2))
+			}
+			rows(w, from, min(2, changed-from), nil)
+		})
+	since := func(minutes int) string {
+		return fmt.Sprintf("/things?since=%d", now.Add(time.Duration(minutes)*time.Minute-time.Second).Unix())
+	}
+	for n, want := range []struct {
+		changed int
+		asks    string
+	}{
+		{5, "/things"}, // the whole list: the next full run reads what it has missed
+		{1, since(0)},
+		{3, since(1)}, // shifts
+		{3, since(1)}, // shifts
+		{1, since(2)},
+		{1, since(4)},
+	} {
+		changed, p.later = want.changed, time.Duration(n)*time.Minute
+		_, err := p.run(n == 0)
+		errtest.Must(t, err)
+		if p.asked[0] != want.asks {
+			t.Errorf("run %d asks for %s, want %s", n, p.asked[0], want.asks)
+		}
+	}
+}
+
+// TestFetch_full finds what is behind a first page that was full, and has not changed since: a server that makes the tag of the body
+// answers 304, with or without a link to the next page.
+func TestFetch_full(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		size, query int
+		link        bool // a 304 has one
+	}{
+		"a round number":         {100, 0, false},
+		"a number that is asked": {7, 7, false},
+		"a link":                 {7, 0, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := tt.size
+			p := serve(t, fmt.Sprintf(`{"paging":{"type":"link"},"request":{"path":"/things","query":{"n":"%d"}}}`, tt.query), "", func(w http.ResponseWriter, r *http.Request, _ string) {
+				from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+				until := min(held, from+tt.size)
+				tag := fmt.Sprintf(`"%d-%d"`, from, until)
+				unchanged := r.Header.Get("If-None-Match") == tag
+				w.Header().Set("ETag", tag)
+				if until < held && (tt.link || !unchanged) {
+					w.Header().Set("Link", fmt.Sprintf(`</things?from=%d>; rel="next"`, until))
+				}
+				if unchanged {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				rows(w, from, until-from, nil)
+			})
+			_, err := p.run(true)
+			errtest.Must(t, err)
+			held++
+			ids, err := p.run(false)
+			errtest.Must(t, err)
+			if last := strconv.Itoa(tt.size); !slices.Contains(ids, last) {
+				t.Errorf("the run has %q, want %s among them", ids, last)
+			}
+		})
+	}
+}
+
 // TestFetch_throttled waits as long as the provider asks, never less.
 func TestFetch_throttled(t *testing.T) {
 	t.Parallel()
@@ -485,6 +566,55 @@ func TestFetch_stale(t *testing.T) {
 	}
 }
 
+// TestFetch_optional keeps a record with a field that cannot be read, and warns once. The run knows which item it shows, also if the item
+// is left out then. What cannot be identified makes the page incomplete.
+func TestFetch_optional(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		record     string
+		title      string // of the memory
+		warns      string
+		incomplete bool
+	}{
+		"a time":     {`{"id":"1","t":"x","at":"n/a"}`, "x", `updatedAt of "1" must be a time`, false},
+		"the year 0": {`{"id":"1","t":"x","at":0}`, "x", `updatedAt of "1" must be a time`, false},
+		"a body":     {`{"id":"1","t":"x","b":{"html":"y"}}`, "x", `body of "1" must be a string`, false},
+		"a title":    {`{"id":"1","t":{}}`, "", `title of "1" must be a string`, false},
+		"an id":      {`{"id":{},"t":"x"}`, "", "", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, `{"item":null,"mapping":{"rules":[{"when":"true","action":"memory.upsert",
+				"with":{"externalId":".item.id","title":".item.t","body":".item.b","updatedAt":".item.at","kind":"\"thing\""}}]}}`, "",
+				func(w http.ResponseWriter, _ *http.Request, _ string) {
+					fmt.Fprintf(w, `{"data":[%s,%[1]s]}`, tt.record)
+				})
+			page, err := p.page(nil, true)
+			errtest.Must(t, err)
+			if page.Incomplete != tt.incomplete {
+				t.Errorf("incomplete = %t, want %t: %+v", page.Incomplete, tt.incomplete, page.Skipped)
+			}
+			var titles []string
+			for _, m := range page.Memories {
+				titles = append(titles, m.Title)
+			}
+			want := []string{tt.title, tt.title}
+			if tt.incomplete {
+				want = nil
+			}
+			if diff := cmp.Diff(want, titles); diff != "" {
+				t.Errorf("titles differ (-want +got):\n%s", diff)
+			}
+			if got := strings.Join(page.Warnings, "\n"); strings.Count(got, "\n") > 0 {
+				t.Errorf("warnings %q, want one at most", got)
+			} else if !strings.HasPrefix(got, tt.warns) {
+				t.Errorf("warning %q, want one that begins with %q", got, tt.warns)
+			}
+		})
+	}
+}
+
 // TestFetch_records leaves out what is gone and what no rule wants, counts raw records for the end, and keeps exact numbers.
 func TestFetch_records(t *testing.T) {
 	t.Parallel()
@@ -508,19 +638,19 @@ func TestFetch_records(t *testing.T) {
 	p.config = `{"kind":"thing"}`
 	ids, err := p.run(true)
 	errtest.Must(t, err)
-	if diff := cmp.Diff([]string{"12345678901234567890"}, ids); diff != "" {
+	if diff := cmp.Diff([]string{"12345678901234567890", "5"}, ids); diff != "" {
 		t.Errorf("ids differ (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"/things", "/things?skip=2", "/things?skip=5", "/things?skip=8"}, p.asked); diff != "" {
 		t.Errorf("requests differ (-want +got):\n%s", diff)
 	}
 	type counts struct {
-		notes, goals, skipped int
-		incomplete            bool
+		gone, notes, goals, skipped int
+		incomplete                  bool
 	}
-	for n, want := range []counts{{}, {notes: 1, goals: 1}, {skipped: 3, incomplete: true}} {
+	for n, want := range []counts{{gone: 1}, {notes: 1, goals: 1}, {skipped: 2, incomplete: true}} {
 		page := p.pages[n]
-		if got := (counts{len(page.Notes), len(page.Goals), len(page.Skipped), page.Incomplete}); got != want {
+		if got := (counts{len(page.Gone), len(page.Notes), len(page.Goals), len(page.Skipped), page.Incomplete}); got != want {
 			t.Errorf("page %d has %+v, want %+v", n, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,29 @@ func (r *run) next(document []byte, header http.Header, read records) (after che
 	}
 	after.Trail = trail
 	return after, nil
+}
+
+// linked returns the checkpoint behind a first page that has not changed. Only a header leads behind such a page: what its document says
+// is as before.
+func (r *run) linked(header http.Header) (checkpoint, error) {
+	if r.Paging.Type != PagedByLink || r.Paging.More != "" || r.Paging.Last != "" {
+		return checkpoint{}, nil
+	}
+	return r.next(nil, header, records{})
+}
+
+// fills reports whether a first page of so many records may be full, so that the link to a next one can appear while the page stays as it
+// is. The size of a page is a round number, or stands in the query.
+func (r *run) fills(count int) bool {
+	if r.Paging.Type != PagedByLink || count == 0 {
+		return false
+	}
+	for _, values := range r.base().Query() {
+		if slices.Contains(values, strconv.Itoa(count)) {
+			return true
+		}
+	}
+	return count%4 == 0 || count%5 == 0
 }
 
 // called returns what a trail knows a page by: how it was asked for, or, where only a number changes, what it holds.

@@ -46,12 +46,15 @@ func (r *run) page(ctx context.Context, document []byte, header http.Header) (pa
 		return page, err
 	}
 	page.Shifting, page.NotBefore = r.shifting(), r.exhausted(header)
+	if page.Shifting && !r.at.Since.IsZero() {
+		r.at.State.Since = r.last.Began
+	}
 	next, err := r.next(document, header, read)
 	if err != nil {
 		return page, err
 	}
 	kept := connector.Validators{}
-	if r.at.Pages == 0 && r.Incremental == nil && r.Request.Method != http.MethodPost {
+	if r.at.Pages == 0 && r.Incremental == nil && r.Request.Method != http.MethodPost && !r.fills(read.count) {
 		kept = connector.ValidatorsOf(header)
 	}
 	return page, r.turn(&page, next, kept)
@@ -120,14 +123,20 @@ func (r *run) record(ctx context.Context, record json.RawMessage, number int, pa
 		page.Refuse(name, refused)
 		return nil
 	}
-	switch {
-	case deleted:
-	case r.Item != nil:
-		r.item(record, name, page)
-	default:
-		return r.mapped(ctx, record, name, page)
+	shown := page
+	if deleted {
+		shown = new(connector.FetchedPage)
 	}
-	return nil
+	var err error
+	if r.Item != nil {
+		r.item(record, name, shown)
+	} else {
+		err = r.mapped(ctx, record, name, shown)
+	}
+	if deleted {
+		page.Remove(*shown)
+	}
+	return err
 }
 
 // is reports whether a record shows something that is gone.
@@ -139,8 +148,9 @@ func (d Deleted) is(record json.RawMessage) bool {
 	return len(value) > 0 && isSet(string(value))
 }
 
-// mapped adds what the stream's mapping makes of a record. A record that no rule matches is left out. One of which the mapping cannot
-// make a draft makes the page incomplete: the run cannot know which item it shows.
+// mapped adds what the stream's mapping makes of a record. A record that no rule matches is left out. A record without an id
+// makes the page incomplete: the run cannot know which item it shows. A field that cannot be read is left out with a warning, as those of an
+// item are; intake leaves the item out if it needs the field.
 func (r *run) mapped(ctx context.Context, record json.RawMessage, name string, page *connector.FetchedPage) error {
 	actions, err := r.Mapper.Map(ctx, r.stream.mapped, r.Mapping, r.Config, record)
 	if kind := fault.KindOf(err); kind == fault.Invalid || kind == fault.Malformed {
@@ -151,11 +161,22 @@ func (r *run) mapped(ctx context.Context, record json.RawMessage, name string, p
 		return err
 	}
 	for _, a := range actions {
+		field, detail := "", "the mapping gives it no externalId"
+		if a.Unreadable != nil {
+			field, detail = strings.TrimPrefix(a.Unreadable.Pointer, "/"), a.Unreadable.Detail
+		}
+		id := idOf(a)
 		switch {
-		case a.Unreadable != nil:
-			page.Refuse(name, strings.TrimPrefix(a.Unreadable.Pointer, "/")+" "+a.Unreadable.Detail)
-		case a.Memory != nil && isNameless(a.Memory.ExternalID), a.Goal != nil && isNameless(a.Goal.ExternalID):
-			page.Refuse(name, "the mapping gives it no externalId")
+		case a.Note != nil && field != "":
+			page.Skipped = append(page.Skipped, connector.Skipped{Item: name, Reason: field + " " + detail})
+			continue
+		case a.Note == nil && isNameless(id):
+			page.Refuse(name, strings.TrimSpace(field+" "+detail))
+			continue
+		case field != "" && len(page.Warnings) == 0:
+			page.Warnings = append(page.Warnings, fmt.Sprintf("%s of %s %s, so it is left out", field, strconv.Quote(text.Truncate(id, maxQuoted)), detail))
+		}
+		switch {
 		case a.Memory != nil:
 			page.Memories = append(page.Memories, *a.Memory)
 		case a.Goal != nil:
@@ -165,6 +186,17 @@ func (r *run) mapped(ctx context.Context, record json.RawMessage, name string, p
 		}
 	}
 	return nil
+}
+
+// idOf returns the provider's id of an action's item.
+func idOf(a connector.Action) string {
+	switch {
+	case a.Memory != nil:
+		return a.Memory.ExternalID
+	case a.Goal != nil:
+		return a.Goal.ExternalID
+	}
+	return ""
 }
 
 // isNameless reports whether a mapping gives no id. An expression such as .item.id | tostring makes null of a missing id.
