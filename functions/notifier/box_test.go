@@ -13,6 +13,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
@@ -100,13 +101,65 @@ func TestBox_Turns(t *testing.T) {
 		d.turn(true)
 		d.turn(false)
 		d.Clock.Advance(time.Hour)
-		d.do(notice.Job{Notice: d.named("endpoint-resumed").ID})
 		d.sendAll()
 		d.turn(true)
 		d.later()
-		if diff := cmp.Diff([]string{goes1, pauses1}, d.sent()[notice.PerHour:]); diff != "" {
+		d.turn(false)
+		if diff := cmp.Diff([]string{pauses1, goes1}, d.sent()[notice.PerHour:]); diff != "" {
 			t.Errorf("mails after the hour differ (-want +got):\n%s", diff)
 		}
+	})
+	t.Run("it begins and ends in quiet hours", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		fake := d.channel()
+		quiet := &notice.Quiet{From: "22:00", To: "07:00"}
+		for _, of := range []string{"ada", notice.Everyone} {
+			d.prefer(of, func(p *notice.Preferences) { p.Quiet = quiet })
+		}
+		d.Clock.Set(time.Date(2126, 3, 2, 22, 30, 0, 0, time.UTC))
+		d.turn(true)
+		d.turn(false)
+		d.turn(true)
+		d.turn(false)
+		d.Clock.Set(time.Date(2126, 3, 3, 7, 0, 0, 0, time.UTC))
+		d.later()
+		d.want()
+		wantPosted(t, fake)
+	})
+	t.Run("it began in quiet hours, and lasts", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.prefer("ada", func(p *notice.Preferences) { p.Quiet = &notice.Quiet{From: "22:00", To: "07:00"} })
+		d.Clock.Set(time.Date(2126, 3, 2, 22, 30, 0, 0, time.UTC))
+		d.turn(true)
+		d.Clock.Set(time.Date(2126, 3, 3, 7, 0, 0, 0, time.UTC))
+		d.sendAll()
+		d.turn(false)
+		d.want(pauses1, goes1)
+	})
+	t.Run("it ends days later, after many other matters", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.turn(true)
+		d.Clock.Advance(3 * 24 * time.Hour)
+		for n := range 301 {
+			d.Clock.Advance(time.Second)
+			d.do(notice.Job{Matter: new(d.alert(fmt.Sprintf("full-%03d", n), 1))})
+		}
+		d.Clock.Advance(3 * 24 * time.Hour)
+		d.turns(false)
+		if got := d.named("endpoint-resumed"); got.State != notice.Waiting {
+			t.Errorf("the end of the pause is %s, want that it waits for its mail", got.State)
+		}
+	})
+	t.Run("it ends for a person who came after it had begun", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.turn(true)
+		d.join("bob", user.Operator)
+		d.turn(false)
+		d.want(pauses1, goes1)
 	})
 }
 

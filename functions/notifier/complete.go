@@ -29,6 +29,8 @@ func (s *sending) brief(ctx context.Context) (why string, err error) {
 		return "the brief has no time any more", nil
 	case s.notice.Channel == notice.Mail && !notice.Reads(s.person.Role):
 		return "the person's role does not read the brief", nil
+	case s.box.HasBrief(due, s.preference.Zone()): // at another hour, before that was changed
+		return "the brief of the day has come", nil
 	}
 	p, _, err := projection.Load(ctx, s.company)
 	if err != nil {

@@ -17,8 +17,10 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/user"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/mail"
 	"orgops/shared/storage/queue"
@@ -78,6 +80,8 @@ func (n *Notifier) Handle(ctx context.Context, r queue.Received) (due time.Time,
 		return n.lock(ctx, c, job.Ended)
 	case job.Provider != "":
 		return time.Time{}, n.expiring(ctx, c, job)
+	case job.Exporter != "":
+		return time.Time{}, n.exported(ctx, c, job)
 	}
 	return time.Time{}, queue.ErrPoison
 }
@@ -114,4 +118,28 @@ func (n *Notifier) expiring(ctx context.Context, c store.Company, job notice.Job
 		return nil
 	}
 	return n.tell(ctx, c, m)
+}
+
+// exported tells the founders of an export.
+func (n *Notifier) exported(ctx context.Context, c store.Company, job notice.Job) error {
+	by, _, err := company.GetUser(ctx, c, job.Exporter)
+	if fault.KindOf(err) == fault.NotFound {
+		by, err = user.User{ID: job.Exporter}, nil // who has left since
+	}
+	if err != nil {
+		return err
+	}
+	firm, _, err := company.Get(ctx, c)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil // it was erased
+	}
+	if err != nil {
+		return err
+	}
+	for _, m := range notice.Exported(firm.Name, by, job.At) {
+		if err := n.tell(ctx, c, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }

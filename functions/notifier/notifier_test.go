@@ -395,12 +395,68 @@ func TestApproval(t *testing.T) {
 		}
 		wantPosted(t, fake, "Erasure of Acme was asked for")
 	})
+	t.Run("an erasure on which no other person may decide, once", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		asks := timeline.Reference{Type: user.Entity, ID: "ada"}
+		a := approval.New(policy.Decision{ID: "a1", At: d.Clock.Now(), Action: erasure.Action, Principal: asks, ActionDigest: "a1"}, json.RawMessage(`{}`), "Acme", asks)
+		errtest.Must(t, d.company.Commit(t.Context(), a.Request(d.company, 0)...))
+		d.told(approval.Entity, nil, a)
+		d.want("ada: No one may approve: " + erasure.Action)
+		if text := d.post.taken[0].Text; !strings.Contains(text, "choose a new password") {
+			t.Errorf("the mail does not say what to do about a request of another:\n%s", text)
+		}
+	})
 	t.Run("nobody may decide", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)
 		d.tell(notice.Asked(d.approval("Ship", "ada"), 0))
 		d.want("ada: No one may approve: goal.update")
 	})
+}
+
+// The founders are told of an export by a person, once a day: the person, and the others.
+func TestExported(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.join("bob", user.Founder)
+	d.join("kim", user.Operator)
+	export := func(by string) {
+		d.Clock.Advance(time.Minute)
+		d.do(notice.Job{Exporter: by, At: d.Clock.Now()})
+		d.sendAll()
+	}
+	const own, adas, bobs = "ada: Your export of Acme is ready", "ada: An export of Acme is complete", "bob: An export of Acme is complete"
+	for _, tt := range []struct {
+		by   string
+		want []string
+	}{
+		{"ada", []string{own, bobs}}, {"ada", []string{own, bobs}}, {"eve, who has left since", []string{adas, own, bobs, bobs}},
+	} {
+		export(tt.by)
+		if diff := cmp.Diff(tt.want, slices.Sorted(slices.Values(d.sent()))); diff != "" {
+			t.Errorf("after an export by %s: mails differ (-want +got):\n%s", tt.by, diff)
+		}
+	}
+}
+
+// A notice whose tries never come to an end, because its worker is lost each time, is given up after twelve.
+func TestSend_Endless(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.do(notice.Job{Matter: new(d.alert("webhook", 1))})
+	whole, broken := d.notifier, *d.notifier
+	broken.Store = unsaved{d.Store, func(ops []store.Op) bool { return len(ops) == 1 }}
+	d.notifier = &broken
+	for range 12 {
+		if _, err := d.once(notice.Job{Notice: d.notices()[0].ID}); err == nil {
+			t.Fatal("a worker whose write fails reports no error")
+		}
+		d.Clock.Advance(notice.ClaimTime)
+	}
+	d.notifier = whole
+	d.sendAll()
+	d.states("endpoint-disabled ada failed it was begun twelve times, and no try came to an end")
 }
 
 func TestSend_Limits(t *testing.T) {

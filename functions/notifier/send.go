@@ -91,6 +91,9 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if why != "" {
 		return time.Time{}, s.omit(ctx, why)
 	}
+	if s.notice.Attempts >= maxAttempts {
+		return time.Time{}, s.close(ctx, notice.Failed, "it was begun twelve times, and no try came to an end")
+	}
 	if s.notice.Name == notice.Invitation && s.notice.Attempts == 0 && !s.invites.Add(s.person.Email) {
 		return time.Time{}, s.omit(ctx, "too many invitations were mailed today; give the person the token by another way")
 	}
@@ -109,12 +112,17 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	return s.attempt(ctx)
 }
 
-// omit ends the notice without a mail. Those that were to go with it are on their own again.
+// omit ends the notice without a mail.
 func (s *sending) omit(ctx context.Context, why string) error {
+	return s.close(ctx, notice.Omitted, why)
+}
+
+// close ends the notice. Those that were to go with it are on their own again.
+func (s *sending) close(ctx context.Context, state notice.State, why string) error {
 	if err := s.loadJoined(ctx); err != nil {
 		return err
 	}
-	s.notice.End(notice.Omitted, why)
+	s.notice.End(state, why)
 	ops := []store.Op{s.notice.Replace(s.company, s.version)}
 	for _, j := range s.joined {
 		j.JoinedTo = ""
@@ -250,6 +258,9 @@ func (s *sending) tick() {
 	s.box.Say(s.notice, s.now)
 	for _, j := range s.joined {
 		s.box.Say(j.Stored, s.now)
+	}
+	if s.notice.Kind == notice.Brief {
+		s.box.Briefed = s.notice.CreatedAt
 	}
 }
 

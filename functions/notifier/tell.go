@@ -3,10 +3,8 @@ package notifier
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
-	"orgops/shared/domain/approval"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -22,7 +20,7 @@ func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) e
 		return err
 	}
 	if len(concerned) == 0 && m.Asks() {
-		return n.undecidable(ctx, c, strings.TrimPrefix(m.About, approval.Entity+":"))
+		return n.undecidable(ctx, c, m)
 	}
 	posted, err := n.tellSlack(ctx, c, m)
 	if err != nil {
@@ -32,6 +30,9 @@ func (n *Notifier) tell(ctx context.Context, c store.Company, m notice.Matter) e
 		if err := n.tellOne(ctx, c, m, u.ID, posted); err != nil {
 			return err
 		}
+	}
+	if m.AsksErasure() {
+		return n.tellAsker(ctx, c, m)
 	}
 	return nil
 }
@@ -53,13 +54,22 @@ func (n *Notifier) concerned(ctx context.Context, c store.Company, m notice.Matt
 	return all, nil
 }
 
-// undecidable tells the founders that no person may decide on an approval.
-func (n *Notifier) undecidable(ctx context.Context, c store.Company, approvalID string) error {
-	a, waits, err := n.waiting(ctx, c, approvalID)
+// undecidable tells the founders that no person may decide on the approval of a matter.
+func (n *Notifier) undecidable(ctx context.Context, c store.Company, m notice.Matter) error {
+	a, waits, err := n.waiting(ctx, c, m.Approval())
 	if err != nil || !waits {
 		return err
 	}
 	return n.tell(ctx, c, notice.Undecidable(a))
+}
+
+// tellAsker tells a user that others decide on the erasure that was asked for in the user's name.
+func (n *Notifier) tellAsker(ctx context.Context, c store.Company, m notice.Matter) error {
+	a, waits, err := n.waiting(ctx, c, m.Approval())
+	if err != nil || !waits {
+		return err
+	}
+	return n.tell(ctx, c, notice.OwnErasure(a))
 }
 
 // tries limits how often a write is planned again after another worker has changed the person's box.

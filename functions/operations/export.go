@@ -2,15 +2,10 @@ package operations
 
 import (
 	"context"
-	"errors"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/base/fault"
-	"orgops/shared/domain/company"
 	"orgops/shared/domain/export"
-	"orgops/shared/domain/notice"
-	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -38,7 +33,7 @@ func exportOperation(op huma.Operation) huma.Operation {
 	return op
 }
 
-func (d Deps) exportCompany(ctx context.Context, in *exportInput) (*exportOutput, error) {
+func exportCompany(ctx context.Context, in *exportInput) (*exportOutput, error) {
 	after, err := web.PageQuery{Cursor: in.Cursor}.After(ctx)
 	if err != nil {
 		return nil, err
@@ -50,56 +45,12 @@ func (d Deps) exportCompany(ctx context.Context, in *exportInput) (*exportOutput
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	if next == "" {
-		if err := d.tellExported(ctx); err != nil {
-			return nil, err
-		}
+	switch {
+	case next == "": // the founders are told of it
+		web.Record(ctx, export.Complete)
+	case in.Cursor == "":
+		web.Record(ctx, export.Resource)
 	}
 	page := web.NewPage[struct{}](ctx, nil, next)
 	return &exportOutput{ContentType: jsonLines, Link: page.Link, Body: lines}, nil
-}
-
-// maxTold limits the founders who are told of an export.
-const maxTold = 40
-
-// tellExported stores the notices that tell the founders of an export by a person, once a day. The exports of a client are its work.
-func (d Deps) tellExported(ctx context.Context) error {
-	c := web.Tenant(ctx)
-	by, _, err := company.GetUser(ctx, c, web.CallerOf(ctx).Person())
-	if fault.KindOf(err) == fault.NotFound {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	firm, _, err := company.Get(ctx, c)
-	if err != nil {
-		return err
-	}
-	var ops []store.Op
-	told := 0
-	for item, err := range c.Items(ctx, store.Query{Prefix: user.Prefix}) {
-		var to user.User
-		if err == nil {
-			err = item.Decode(&to)
-		}
-		if err != nil {
-			return store.Fault(err, "")
-		}
-		if !to.Founds() || told >= maxTold {
-			continue
-		}
-		more, err := notice.Exported(c.ID(), firm.Name, to, by, d.Now()).CreateOnce(ctx, c)
-		if err != nil {
-			return store.Fault(err, "")
-		}
-		ops, told = append(ops, more...), told+1
-	}
-	if len(ops) == 0 {
-		return nil
-	}
-	if err := c.Commit(ctx, ops...); !errors.Is(err, store.ErrConflict) { // another request has told them
-		return store.Fault(err, "")
-	}
-	return nil
 }

@@ -2,22 +2,28 @@ package operations_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/base/id"
+	"orgops/functions/operations"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
-	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
+	"orgops/shared/provider/policyengine/policycheck"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+	"orgops/shared/web"
 )
 
 // TestExport_Scopes refuses a token that lacks any of the scopes to read what the export has.
@@ -82,27 +88,51 @@ func TestExport(t *testing.T) {
 	c.Do("GET", path(c.Harness, "/export?cursor=x"), c.A.Token, nil).WantProblem(422, "invalid")
 }
 
-// The founders are told of an export by a person, once a day, when its last page was read.
-func TestExport_Told(t *testing.T) {
+// The audit log tells of the first and of the last page. A store that does not take a record fails no page, and has it when it does.
+func TestExport_Recorded(t *testing.T) {
 	t.Parallel()
-	h := setup(t)
-	c := store.For(h.Store, h.A.ID)
-	for _, role := range []user.Role{user.Founder, user.Operator} {
-		u := user.User{ID: id.New(), Email: string(role) + "2@acme.test", Role: role, State: user.Active, CreatedAt: noon()}
-		errtest.Must(t, c.Commit(t.Context(), c.Create(user.Key(u.ID), user.Entity, u)))
+	c := of(t, setup(t))
+	st := &flaky{Store: c.Store}
+	c.Server = web.New(web.Options{
+		Title: "test", Verifier: c.Verifier, Vault: c.Vault, Audit: webtest.Record, Logger: slog.New(slog.DiscardHandler),
+		Tenant: func(companyID string) store.Company { return store.For(st, companyID) },
+	})
+	operations.Register(c.API(), operations.Deps{Store: st, Vault: c.Vault, Checker: policycheck.New(), Now: noon})
+	for n := range 16 {
+		body := json.RawMessage(`{"title":"` + strings.Repeat("x", 300<<10) + `"}`)
+		errtest.Must(t, c.items().Commit(t.Context(), c.items().Create(fmt.Sprintf("TIMELINE#%02d", n), "timeline", body)))
 	}
-	for range 2 {
-		h.Do("GET", path(h, "/export"), h.A.Token, nil).Want(200)
+	pages := 0
+	for next := path(c.Harness, "/export"); next != ""; pages++ {
+		st.fails.Store(true)
+		link, _, _ := strings.Cut(c.Do("GET", next, c.A.Token, nil).Want(200).Header.Get("Link"), ">")
+		next = strings.TrimPrefix(link, "<")
 	}
-	var subjects []string
-	for item, err := range c.Items(t.Context(), store.Query{Prefix: notice.Prefix}) {
+	if pages != 3 {
+		t.Fatalf("%d pages, want 3", pages)
+	}
+	var got []string
+	for item, err := range c.items().Items(t.Context(), store.Query{Prefix: audit.Prefix}) {
 		errtest.Must(t, err)
-		var n notice.Stored
-		errtest.Must(t, item.Decode(&n))
-		subjects = append(subjects, n.Subject)
+		var r audit.Record
+		errtest.Must(t, item.Decode(&r))
+		got = append(got, r.Operation+" "+r.Resource+" "+r.Outcome+" "+r.Actor.UserID)
 	}
-	slices.Sort(subjects)
-	if diff := cmp.Diff([]string{"An export of Acme is complete", "Your export of Acme is ready"}, subjects); diff != "" {
-		t.Errorf("notices differ (-want +got):\n%s", diff)
+	by := " success " + c.A.UserID
+	if diff := cmp.Diff([]string{"export-company operations/export" + by, "export-company operations/export#complete" + by}, got); diff != "" {
+		t.Errorf("audit records differ (-want +got):\n%s", diff)
 	}
+}
+
+// flaky is a store whose next write fails.
+type flaky struct {
+	store.Store
+	fails atomic.Bool
+}
+
+func (s *flaky) Commit(ctx context.Context, ops ...store.Op) error {
+	if s.fails.Swap(false) {
+		return store.ErrUnavailable
+	}
+	return s.Store.Commit(ctx, ops...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
@@ -99,12 +100,13 @@ func (d Deps) registerReliability(api huma.API) {
 	web.Register(api, operation(http.MethodGet, "/usage", "get-usage", "Get what the company uses",
 		"Its plan with the limits, the delivery attempts of the last 30 days, the syncs and decisions of the last day, and what it has now.",
 		http.StatusOK, read), d.getUsage)
-	export := operation(http.MethodGet, "/export", "export-company", "Export everything the company has",
+	all := operation(http.MethodGet, "/export", export.Operation, "Export everything the company has",
 		"JSON Lines, one stored item a line, without secrets, in pages of about 2 MiB: follow Link to the next one. The last line of a page "+
 			"tells which items it has, with their SHA-256; an import checks that. An export is no snapshot: "+
-			"an item that changes meanwhile is exported as it is when its page is read. It needs the scopes to read all that it has.", http.StatusOK, write)
-	export.Security = web.Needs(append([]string{write}, user.Member.Scopes()...)...)
-	web.Register(api, export, d.exportCompany, exportOperation)
+			"an item that changes meanwhile is exported as it is when its page is read. It needs the scopes to read all that it has. "+
+			"The audit log tells who read its first and its last page, and a mail tells the founders of an export by a person, once a day.", http.StatusOK, write)
+	all.Security = web.Needs(append([]string{write}, user.Member.Scopes()...)...)
+	web.Register(api, web.AuditedRefusals(all, "the records of its first and its last page"), exportCompany, exportOperation)
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {

@@ -153,6 +153,22 @@ func Affects(ctx context.Context, resource string) {
 	}
 }
 
+// Record writes the record of a request on a resource before it is answered, also if only refusals of its operation are recorded. If the
+// store does not take it, it is tried again when the request has ended: the request does not fail.
+func Record(ctx context.Context, resource string) {
+	req := requestOf(ctx)
+	if req == nil || req.trail == nil {
+		return
+	}
+	t := req.trail
+	t.mu.Lock()
+	t.told, t.resource = false, resource
+	t.mu.Unlock()
+	if record, ok := t.join(1); ok {
+		t.joined(t.tenant.Commit(ctx, record) == nil)
+	}
+}
+
 // Recorded returns st with the request's record added to the first commit. The store of Tenant adds it by itself. Handlers
 // need Recorded for a commit that goes beyond the company's partition.
 func Recorded(ctx context.Context, st store.Store) store.Store {

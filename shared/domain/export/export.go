@@ -13,6 +13,13 @@ import (
 	"orgops/shared/storage/store"
 )
 
+// Operation names the operation by which users export, Resource its resource in the audit log, and Complete that of its last page.
+const (
+	Operation = "export-company"
+	Resource  = "operations/export"
+	Complete  = Resource + "#complete"
+)
+
 // Line holds one item, as stored.
 type Line struct {
 	Entity  string          `json:"entity"`

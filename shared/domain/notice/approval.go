@@ -57,9 +57,8 @@ func Asked(a approval.Approval, step int) Matter {
 // erasureAsked names the notices of a request for the erasure of a company.
 const erasureAsked = "erasure-asked"
 
-// OwnErasure returns the matter that tells a user that the erasure of the company was asked for in their name; ok is false for another
-// approval.
-func OwnErasure(a approval.Approval) (m Matter, ok bool) {
+// OwnErasure returns the matter that tells a user that the erasure of the company was asked for in their name.
+func OwnErasure(a approval.Approval) Matter {
 	m, title := Asked(a, 0), Plain(a.Title)
 	m.To, m.Only, m.Except, m.Asked, m.Why = []user.Role{user.Founder}, a.RequestedBy.ID, "", time.Time{}, "The erasure was asked for in your name."
 	m.Subject = fmt.Sprintf("You asked for the erasure of %s", title)
@@ -68,7 +67,7 @@ func OwnErasure(a approval.Approval) (m Matter, ok bool) {
 		"If it was not you, reject the request and choose a new password.",
 	}
 	m.Content.Link = &Link{"Sign in and look", "/console/#/operations/approvals"}
-	return m, a.Action == erasure.Action
+	return m
 }
 
 // Undecidable returns the matter of an approval on which no person may decide, which its requester and the founders are told.
@@ -80,6 +79,9 @@ func Undecidable(a approval.Approval) Matter {
 	m.Content.Paragraphs = []string{
 		"An action waits for an approval, but no person but the one who asked may decide. It will expire.",
 		"Invite a second founder or an operator. They decide on what is asked for after they have accepted.",
+	}
+	if a.Action == erasure.Action {
+		m.Content.Paragraphs = append(m.Content.Paragraphs, "If it was not you who asked, reject the request and choose a new password.")
 	}
 	m.Content.Link = &Link{"Sign in and invite", "/console/#/operations/users"}
 	return m

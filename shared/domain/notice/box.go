@@ -34,17 +34,33 @@ type Box struct {
 	Chosen  map[Kind]int    `json:"chosen,omitempty"`  // how often the person chose a kind again; the links of before are revoked
 	Delayed []string        `json:"delayed,omitempty"` // notices that wait for the end of the hour
 	NextAt  time.Time       `json:"nextAt,omitzero"`   // of a Slack channel: no message sooner
+	Briefed time.Time       `json:"briefed,omitzero"`  // when the last brief was due
 }
 
 // Told says when and how badly a person was told a matter. Of a matter that turns, it says how it stands.
 type Told struct {
 	At    time.Time `json:"at"` // of a matter that turns: when the last turn was heard of
 	Level int       `json:"level,omitempty"`
-	Turn  string    `json:"turn,omitempty"` // the name of the last turn
-	Of    time.Time `json:"of,omitzero"`    // when it happened
-	Said  string    `json:"said,omitempty"` // the turn that the person was told last, or is told now
-	By    string    `json:"by,omitempty"`   // the id of the notice that tells it
-	Since time.Time `json:"since,omitzero"` // when it was sent last
+	Turn  string    `json:"turn,omitempty"`  // the name of the last turn
+	Of    time.Time `json:"of,omitzero"`     // when it happened
+	Said  string    `json:"said,omitempty"`  // the turn that the person was told last, or is told now
+	By    string    `json:"by,omitempty"`    // the id of the notice that tells it
+	Since time.Time `json:"since,omitzero"`  // when it was sent last
+	Lasts bool      `json:"lasts,omitempty"` // the last turn is a beginning
+}
+
+// open reports whether the person may have heard that a matter has begun, and not that it has ended. It is not forgotten with the day.
+func (t Told) open() bool { return t.Lasts && !t.Since.IsZero() }
+
+// before orders what a full box forgets: what is open comes last.
+func (t Told) before(other Told) int {
+	switch {
+	case t.open() == other.open():
+		return t.At.Compare(other.At)
+	case other.open():
+		return -1
+	}
+	return 1
 }
 
 // calm is the least time between a notice of a matter that turns and the next notice that it has begun again.
@@ -61,11 +77,7 @@ func (b Box) Save(c store.Company, userID string, version int64) store.Op {
 // Tell reports whether a matter is new to the person, or worse than within the last day, and remembers it then. It is told at due at the
 // earliest.
 func (b *Box) Tell(m Matter, now time.Time) (due time.Time, ok bool) {
-	for about, t := range b.Told {
-		if now.Sub(t.At) >= again {
-			delete(b.Told, about)
-		}
-	}
+	maps.DeleteFunc(b.Told, func(_ string, t Told) bool { return now.Sub(t.At) >= again && !t.open() })
 	was, known := b.Told[m.key()]
 	if m.Turn != "" {
 		return b.turn(m, was, now)
@@ -77,16 +89,19 @@ func (b *Box) Tell(m Matter, now time.Time) (due time.Time, ok bool) {
 	return now, true
 }
 
-// turn is Tell for a matter that turns: it is told whenever it stands otherwise than the person was told last. Its end is told at once. That
-// it has begun again is told an hour after the last notice, if it still stands so then: see Turned.
+// turn is Tell for a matter that turns: it is told whenever it stands otherwise than the person was told last. Its end is told at once, to a
+// person who was told of it. That it has begun again is told an hour after the last notice, if it still stands so then: see Turned.
 func (b *Box) turn(m Matter, was Told, now time.Time) (due time.Time, ok bool) {
 	if was.Turn == m.Name || !m.At.After(was.Of) {
 		return now, false
 	}
 	is := was
-	is.At, is.Turn, is.Of = now.UTC(), m.Name, m.At.UTC()
+	is.At, is.Turn, is.Of, is.Lasts = now.UTC(), m.Name, m.At.UTC(), m.Turn == Begins
 	b.remember(m.key(), is)
-	if m.Turn == Begins && !was.Since.IsZero() {
+	switch {
+	case was.Since.IsZero():
+		return now, m.Turn == Begins
+	case m.Turn == Begins:
 		return latest(now, was.Since.Add(calm)), true
 	}
 	return now, was.Said != m.Name
@@ -98,7 +113,7 @@ func (b *Box) remember(key string, t Told) {
 	}
 	b.Told[key] = t
 	for len(b.Told) > maxTold {
-		delete(b.Told, slices.MinFunc(slices.Collect(maps.Keys(b.Told)), func(x, y string) int { return b.Told[x].At.Compare(b.Told[y].At) }))
+		delete(b.Told, slices.MinFunc(slices.Collect(maps.Keys(b.Told)), func(x, y string) int { return b.Told[x].before(b.Told[y]) }))
 	}
 }
 
@@ -122,6 +137,11 @@ func (b *Box) Unsay(n Stored) {
 		is.Said, is.By = "", ""
 		b.Told[n.About] = is
 	}
+}
+
+// HasBrief reports whether the person has had a brief on the day on which one was due.
+func (b Box) HasBrief(due time.Time, zone *time.Location) bool {
+	return b.Briefed.In(zone).Format(time.DateOnly) == due.In(zone).Format(time.DateOnly)
 }
 
 // Free returns when the person may get the next mail: now, or when the oldest of the last hour is an hour old.

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
 
-// Job asks the notifier for work. It has exactly one of Notice, Matter, Approval, Ended and Provider.
+// Job asks the notifier for work. It has exactly one of Notice, Matter, Approval, Ended, Provider and Exporter.
 type Job struct {
 	Company  string    `json:"company"`
 	Notice   string    `json:"notice,omitempty"`   // the id of a notice to send
@@ -20,6 +21,8 @@ type Job struct {
 	Ended    string    `json:"ended,omitempty"`    // the id of an approval that has ended, for the messages that ask for it
 	Provider string    `json:"provider,omitempty"` // an integration of which something expires, unless that was renewed
 	Expires  time.Time `json:"expires,omitzero"`   // when
+	Exporter string    `json:"exporter,omitempty"` // the id of a user who has read the last page of an export
+	At       time.Time `json:"at,omitzero"`        // when
 }
 
 // Message returns the queue message of a job.
@@ -49,6 +52,8 @@ func Due(c store.Change) ([]queue.Message, error) {
 		return ofApproval(c, a)
 	case integration.Entity:
 		return ofIntegration(c)
+	case audit.Entity:
+		return ofRecord(c)
 	}
 	return nil, nil
 }
@@ -72,11 +77,7 @@ func ofApproval(c store.Change, a approval.Approval) ([]queue.Message, error) {
 // asked returns the messages about a new approval: the request, and the reminders, in case it waits long.
 func asked(company string, a approval.Approval) ([]queue.Message, error) {
 	matter := Asked(a, 0)
-	jobs := []Job{{Company: company, Matter: &matter}}
-	if own, ok := OwnErasure(a); ok {
-		jobs = append(jobs, Job{Company: company, Matter: &own})
-	}
-	all, err := messages(time.Time{}, jobs...)
+	all, err := messages(time.Time{}, Job{Company: company, Matter: &matter})
 	for step, after := range Reminders() {
 		if err != nil {
 			return nil, err

@@ -2,9 +2,11 @@ package notice
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/user"
 )
 
@@ -38,6 +40,15 @@ const (
 
 // Asks reports whether the matter is an approval that waits, before any reminder.
 func (m Matter) Asks() bool { return !m.Asked.IsZero() && m.Level == 0 }
+
+// AsksErasure reports whether the matter asks others for the erasure of the company, which its asker is told too.
+func (m Matter) AsksErasure() bool { return m.Asks() && m.Name == erasureAsked }
+
+// Approval returns the id of the approval that the matter is about, "" if it is about something else.
+func (m Matter) Approval() string {
+	id, _ := strings.CutPrefix(m.About, approval.Entity+":")
+	return id
+}
 
 // key names the matter in a box.
 func (m Matter) key() string {

@@ -127,7 +127,12 @@ func (n Stored) lookout(c store.Company, after time.Time) store.Op {
 	return c.Timer(after.Add(patience), OverdueTimer, n.ID)
 }
 
-// Overlooked returns the writes that ask for a notice to be sent whose message was lost, or none if it has ended.
+// abandoned is how long after its time a notice that still waits has failed. Tries, quiet hours and full hours set a later time, so no worker
+// has brought a try to its end since.
+const abandoned = 3 * 24 * time.Hour
+
+// Overlooked returns the writes that ask for a notice to be sent whose message was lost, or none if it has ended. As long as a notice waits,
+// it has such a timer.
 func Overlooked(ctx context.Context, c store.Company, noticeID string, now time.Time) ([]store.Op, error) {
 	var n Stored
 	item, err := c.Get(ctx, Key(noticeID), &n)
@@ -136,10 +141,33 @@ func Overlooked(ctx context.Context, c store.Company, noticeID string, now time.
 		return nil, nil
 	case err != nil || n.State != Waiting:
 		return nil, err
-	case n.JoinedTo != "", n.DueAt.After(now), n.ClaimedAt.Add(ClaimTime).After(now): // its time comes
+	}
+	left, err := n.left(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.JoinedTo != "" && !left, n.DueAt.After(now), n.ClaimedAt.Add(ClaimTime).After(now): // its time comes
 		return []store.Op{n.lookout(c, latest(n.DueAt, now))}, nil
+	case now.Sub(n.DueAt) > abandoned && !left:
+		n.End(Failed, "it could not be sent in three days")
+		return []store.Op{n.Replace(c, item.Version)}, nil
+	case left:
+		n.JoinedTo, n.DueAt = "", now.UTC()
 	}
 	return []store.Op{n.Again(c, item.Version), n.lookout(c, now)}, nil
+}
+
+// left reports whether the notice was to go in the mail of another notice, which has ended without it.
+func (n Stored) left(ctx context.Context, c store.Company) (bool, error) {
+	if n.JoinedTo == "" {
+		return false, nil
+	}
+	var leads Stored
+	_, err := c.Get(ctx, Key(n.JoinedTo), &leads)
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil
+	}
+	return leads.State != Waiting || !slices.Contains(leads.Joined, n.ID), err
 }
 
 func latest(a, b time.Time) time.Time {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/audit"
+	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/storage/store"
@@ -131,7 +133,7 @@ func due(t *testing.T, c store.Change) (all []string) {
 	for _, m := range messages {
 		var j notice.Job
 		errtest.Must(t, json.Unmarshal(m.Body, &j))
-		what := j.Notice + j.Approval + j.Provider
+		what := j.Notice + j.Approval + j.Provider + j.Exporter
 		if j.Matter != nil {
 			what = j.Matter.Name
 		}
@@ -158,6 +160,12 @@ func TestDue(t *testing.T) {
 		return i
 	}
 	end := asked.Add(90 * 24 * time.Hour)
+	exported := audit.Record{Operation: export.Operation, Resource: export.Complete, Outcome: "success", Actor: audit.Actor{UserID: "ada"}}
+	record := func(f func(*audit.Record)) audit.Record {
+		r := exported
+		f(&r)
+		return r
+	}
 	disabled := func(reason string) integration.Integration {
 		return edit(func(i *integration.Integration) { i.Disable(reason, asked) })
 	}
@@ -183,6 +191,11 @@ func TestDue(t *testing.T) {
 			[]string{"webhook 2026-05-24T12:00:00Z"}},
 		{"credentials that expire", change(t, integration.Entity, works, edit(func(i *integration.Integration) { i.Credentials = &integration.CredentialNames{ExpiresAt: &end} })),
 			[]string{"webhook 2026-05-24T12:00:00Z"}},
+		{"an export by a person", change(t, audit.Entity, nil, exported), []string{"ada now"}},
+		{"the first page of an export", change(t, audit.Entity, nil, record(func(r *audit.Record) { r.Resource = export.Resource })), nil},
+		{"an export by a client", change(t, audit.Entity, nil, record(func(r *audit.Record) { r.Actor = audit.Actor{ClientID: "c"} })), nil},
+		{"a refused export", change(t, audit.Entity, nil, record(func(r *audit.Record) { r.Outcome = "denied" })), nil},
+		{"another operation", change(t, audit.Entity, nil, record(func(r *audit.Record) { r.Operation = "get-usage" })), nil},
 		{"a removed integration", change(t, integration.Entity, works, nil), nil},
 		{"another entity", change(t, "goal", nil, pending), nil},
 	}

@@ -68,7 +68,6 @@ func letters(t *testing.T) map[string]letter.Letter {
 	goal := asked
 	asked.Action, asked.Title, asked.Reasons = erasure.Action, "Acme", []string{"a second person has to approve the erasure of a company"}
 	asked.PrincipalName, asked.RequestedBy = "ada", timeline.Reference{Type: user.Entity, ID: "ada"}
-	ownErasure, _ := notice.OwnErasure(asked)
 	failed := func(edit func(*integration.Integration)) integration.Integration {
 		i := works
 		edit(&i)
@@ -84,8 +83,8 @@ func letters(t *testing.T) map[string]letter.Letter {
 	return map[string]letter.Letter{
 		"endpoint-disabled": turned(works, off), "endpoint-recovered": turned(off, works), "sync-paused": turned(works, paused),
 		"certification-ended": turned(works, works.Sandboxed(integration.SandboxedByExpiry, at)), "credentials-expiring": of(credentials),
-		"erasure-asked": of(notice.Asked(asked, 0)), "erasure-asked-own": of(ownErasure),
-		"export-ready":     own(notice.Exported("acme", "Acme", ada, ada, at)),
+		"erasure-asked": of(notice.Asked(asked, 0)), "erasure-asked-own": of(notice.OwnErasure(asked)),
+		"export-ready":     of(notice.Exported("Acme", ada, at)[0]),
 		"approval-expired": of(notice.Expired(goal)), "endpoint-paused": of(notice.Paused("webhook", failing, at)),
 		"together":           of(together),
 		"selection-failed":   of(notice.SelectionFailed("webhook", at)),
