@@ -92,6 +92,44 @@ func TestUnsubscribe(t *testing.T) {
 	}
 }
 
+// TestUnsubscribe_Follows ends one kind for a person who has chosen nothing. In all else the person goes on to follow the company's defaults.
+func TestUnsubscribe_Follows(t *testing.T) {
+	t.Parallel()
+	h, clock := harness(t)
+	c := store.For(h.Store, h.A.ID)
+	defaults := func(version int64, zone string, alert ...notice.Channel) {
+		p := notice.Defaults()
+		p.TimeZone, p.Channels.Alert = zone, alert
+		p.Brief = &notice.BriefTimes{At: "07:30", Days: []string{"monday"}}
+		errtest.Must(t, c.Commit(t.Context(), p.Store(c, notice.Everyone, version, clock.Now())...))
+	}
+	alerts, brief := mailed(t, h, notice.Alert), mailed(t, h, notice.Brief)
+	want := func(zone string, kinds ...notice.Kind) {
+		t.Helper()
+		p, _, err := notice.LoadPreferences(t.Context(), c, h.A.UserID)
+		errtest.Must(t, err)
+		if p.TimeZone != zone {
+			t.Errorf("time zone = %s, want %s of the defaults", p.TimeZone, zone)
+		}
+		if diff := cmp.Diff(kinds, wanted(t, h)); diff != "" {
+			t.Errorf("kinds differ (-want +got):\n%s", diff)
+		}
+	}
+	defaults(0, "UTC") // without alerts: the click counts when they come again
+	for range 2 {
+		if got := click(t, h, http.MethodPost, alerts).Code; got != 200 {
+			t.Errorf("status = %d, want 200", got)
+		}
+	}
+	defaults(1, "Europe/Berlin", notice.Mail, notice.Slack)
+	want("Europe/Berlin", notice.Security, notice.Approval, notice.Brief)
+	if got := click(t, h, http.MethodPost, brief).Code; got != 200 {
+		t.Errorf("status = %d, want 200", got)
+	}
+	defaults(2, "Asia/Tokyo", notice.Mail)
+	want("Asia/Tokyo", notice.Security, notice.Approval)
+}
+
 // TestUnsubscribe_Refused refuses changed tokens, those of other persons and kinds, and revoked ones.
 func TestUnsubscribe_Refused(t *testing.T) {
 	t.Parallel()

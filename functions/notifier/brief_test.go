@@ -226,6 +226,32 @@ func TestBrief_Everyone(t *testing.T) {
 			t.Errorf("notices for Slack = %v, want none", got)
 		}
 	})
+	t.Run("not to who has ended it by a click", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.join("bob", user.Founder)
+		for _, k := range []notice.Kind{notice.Alert, notice.Brief} {
+			stop := notice.Stop{Company: d.company.ID(), UserID: map[notice.Kind]string{notice.Alert: "ada", notice.Brief: "bob"}[k], Kind: k}
+			errtest.Must(t, stop.Take(t.Context(), d.company, d.Clock.Now()))
+		}
+		d.everyone(func(p *notice.Preferences) { p.Brief.WhenEmpty = notice.Send })
+		d.sendAll()
+		d.states("brief ada sent ")
+	})
+	t.Run("once a day, though its hour has changed", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.everyone(func(p *notice.Preferences) { p.Brief.WhenEmpty = notice.Send })
+		d.sendAll()
+		p := notice.Defaults()
+		due := d.Clock.Now().Add(time.Hour)
+		p.Brief = &notice.BriefTimes{At: due.Format("15:04"), Days: []string{strings.ToLower(due.Weekday().String())}, WhenEmpty: notice.Send}
+		errtest.Must(t, d.company.Commit(t.Context(), p.Store(d.company, "ada", 0, d.Clock.Now())...))
+		d.Clock.Set(due)
+		d.fire(due, "ada@1")
+		d.sendAll()
+		d.states("brief ada sent ", "brief ada omitted the brief of the day has come")
+	})
 	t.Run("to the rest of the people too, if the defaults change meanwhile", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)

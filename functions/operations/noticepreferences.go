@@ -23,10 +23,13 @@ func (d Deps) registerNoticePreferences(api huma.API) {
 		return web.Personal(web.Bound(op))
 	}
 	web.Register(api, own(noticeOperation(http.MethodGet, path, "get-notice-preferences", "Get what you want to be told",
-		"The caller's own preferences, or the defaults: those of the company (see put-notice-defaults), or mails at any time, with times in UTC.", http.StatusOK, "")), getNoticePreferences)
+		"The caller's own preferences, or the defaults: those of the company (see put-notice-defaults), or mails at any time, with times in UTC. Of a caller who follows the defaults, a click in a mail ends one kind alone.", http.StatusOK, "")), getNoticePreferences)
 	web.Register(api, own(noticeOperation(http.MethodPut, path, "put-notice-preferences", "Choose what you want to be told",
 		"Replaces the caller's own preferences. Mails about the own access always come. The brief comes at its time of day in the time zone, once a day at most. A notice that already waits follows the new channels, but keeps its time.",
 		http.StatusOK, "")), d.putNoticePreferences)
+	web.Register(api, own(noticeOperation(http.MethodDelete, path, "delete-notice-preferences", "Follow the company's defaults",
+		"Removes what the caller has chosen, also by a click in a mail. The company's defaults count again, and their changes reach the caller.",
+		http.StatusNoContent, "")), deleteNoticePreferences)
 	const shared = "/notices/defaults"
 	web.Register(api, noticeOperation(http.MethodGet, shared, "get-notice-defaults", "Get what people are told who have chosen nothing",
 		"The company's defaults, or the service's: mails at any time, with times in UTC.", http.StatusOK, user.ScopeOperationsRead), getNoticeDefaults)
@@ -36,27 +39,27 @@ func (d Deps) registerNoticePreferences(api huma.API) {
 }
 
 func getNoticePreferences(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[notice.Preferences], error) {
-	p, version, err := preferred(ctx)
+	p, err := preferred(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tag := preferencesTag(version)
-	if version == 0 { // they change with the company's defaults
-		if tag, err = web.ETagAt("0", p); err != nil {
+	tag := preferencesTag(p.Version)
+	if p.Follows { // they change with the company's defaults
+		if tag, err = web.ETagAt(strconv.FormatInt(p.Version, 10), p.Preferences); err != nil {
 			return nil, err
 		}
 	}
-	return web.Respond(*in, tag, web.Ready(p))
+	return web.Respond(*in, tag, web.Ready(p.Preferences))
 }
 
-// preferred returns what the caller wants to be told, with the version, without the brief for a role that does not read it.
-func preferred(ctx context.Context) (notice.Preferences, int64, error) {
+// preferred returns what the caller wants to be told, without the brief for a role that does not read it.
+func preferred(ctx context.Context) (notice.Chosen, error) {
 	caller := web.CallerOf(ctx)
-	p, version, err := notice.LoadPreferences(ctx, web.Tenant(ctx), caller.UserID)
+	p, err := notice.LoadChosen(ctx, web.Tenant(ctx), caller.UserID)
 	if !caller.Has(user.ScopeIntelligenceRead) {
 		p.Brief = nil
 	}
-	return p, version, store.Fault(err, "")
+	return p, store.Fault(err, "")
 }
 
 func getNoticeDefaults(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[notice.Preferences], error) {
@@ -103,24 +106,44 @@ func (d Deps) putNoticePreferences(ctx context.Context, in *noticePreferencesInp
 		return nil, err
 	}
 	c, userID := web.Tenant(ctx), web.CallerOf(ctx).UserID
-	was, version, err := preferred(ctx)
+	was, err := preferred(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Check(strconv.FormatInt(version, 10)); err != nil {
+	if err := in.Check(strconv.FormatInt(was.Version, 10)); err != nil {
 		return nil, err
 	}
 	if in.Body.Brief != nil && !web.CallerOf(ctx).Has(user.ScopeIntelligenceRead) {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/brief", Detail: "your role does not read the brief; leave it out"}})
 	}
-	renewed, err := in.Body.Renew(ctx, c, userID, was)
+	renewed, err := in.Body.Renew(ctx, c, userID, was.Preferences)
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	if err := c.Commit(ctx, append(in.Body.Store(c, userID, version, d.Now()), renewed...)...); err != nil {
+	if err := c.Commit(ctx, append(in.Body.Store(c, userID, was.Version, d.Now()), renewed...)...); err != nil {
 		return nil, store.Fault(in.Overtaken(err), "")
 	}
-	return &noticePreferencesOutput{ETag: preferencesTag(version + 1), Body: in.Body}, nil
+	return &noticePreferencesOutput{ETag: preferencesTag(was.Version + 1), Body: in.Body}, nil
+}
+
+func deleteNoticePreferences(ctx context.Context, in *web.IfMatch) (*struct{}, error) {
+	c, userID := web.Tenant(ctx), web.CallerOf(ctx).UserID
+	was, err := preferred(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Check(strconv.FormatInt(was.Version, 10)); err != nil || was.Plain() {
+		return nil, err
+	}
+	shared, _, err := notice.LoadPreferences(ctx, c, notice.Everyone)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	renewed, err := shared.Renew(ctx, c, userID, was.Preferences)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	return nil, store.Fault(in.Overtaken(c.Commit(ctx, append(renewed, was.Follow(c, userID))...)), "")
 }
 
 // preferencesTag returns the ETag of preferences. The defaults have the version 0.

@@ -2,8 +2,10 @@ package operations_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -166,6 +168,50 @@ func TestNoticeDefaults(t *testing.T) {
 	}
 	h.Do("PUT", own, kim, kims, "If-Match", after).Want(200)
 	h.Do("PUT", own, kim, kims, "If-Match", after).WantProblem(412, "stale")
+}
+
+// A person who takes back the own choice follows the company's defaults, also when they change. What was stored keeps a version of its own, so
+// that no timer of former preferences counts.
+func TestNoticePreferences_Deleted(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	own, shared := "/companies/"+h.A.ID+"/notices/preferences", "/companies/"+h.A.ID+"/notices/defaults"
+	c, ada := store.For(h.Store, h.A.ID), h.A.Token
+	zone := func() (string, string) {
+		t.Helper()
+		var p notice.Preferences
+		tag := h.Do("GET", own, ada, nil).Want(200).JSON(&p).Header.Get("ETag")
+		return p.TimeZone + " " + fmt.Sprint(p.Channels.Alert), tag
+	}
+	h.Do("DELETE", own, ada, nil).Want(204)
+	if _, err := c.Get(t.Context(), notice.PreferencesKey(h.A.UserID), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("taking back nothing stores something: %v", err)
+	}
+	chosen := preferences("Asia/Tokyo")
+	chosen["brief"] = object{"at": "07:30", "days": []string{"monday"}}
+	tag := h.Do("PUT", own, ada, chosen).Want(200).Header.Get("ETag")
+	h.Do("PUT", own, ada, chosen).Want(200)
+	h.Do("DELETE", own, ada, nil, "If-Match", tag).WantProblem(412, "stale")
+	h.Do("DELETE", own, ada, nil).Want(204)
+	h.Do("DELETE", own, ada, nil).Want(204)
+	before, held := zone()
+	h.Do("PUT", shared, ada, preferences("Europe/Berlin", "mail")).Want(200)
+	after, fresh := zone()
+	if diff := cmp.Diff([]string{"UTC [mail]", "Europe/Berlin [mail]"}, []string{before, after}); diff != "" {
+		t.Errorf("preferences before and after a change of the defaults differ (-want +got):\n%s", diff)
+	}
+	if held == fresh {
+		t.Errorf("the entity tag %s stays when the defaults change", fresh)
+	}
+	for _, version := range []string{"1", "2", "3"} {
+		ops, err := notice.Briefed(t.Context(), c, store.Timer{At: time.Now(), Company: h.A.ID, Kind: notice.BriefTimer, Subject: h.A.UserID + "@" + version}, time.Now())
+		errtest.Must(t, err)
+		if len(ops) > 0 {
+			t.Errorf("a timer of version %s has an effect: %v", version, ops)
+		}
+	}
+	h.Do("PUT", own, ada, chosen, "If-Match", fresh).Want(200)
+	wantDue(t, h, notice.BriefTimer, h.A.UserID+"@4")
 }
 
 func TestNoticePreferences_Refused(t *testing.T) {

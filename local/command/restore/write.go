@@ -144,9 +144,7 @@ func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
 	case delivery.Entity:
 		return w.lookout(l), nil
 	case notice.PreferencesEntity:
-		var p notice.Preferences
-		err := json.Unmarshal(l.Body, &p)
-		return p.Restored(w.c, strings.TrimPrefix(l.Key, notice.PreferencesPrefix), w.now), err
+		return notice.Restored(w.c, l.Body, strings.TrimPrefix(l.Key, notice.PreferencesPrefix), w.now)
 	}
 	return nil, nil
 }

@@ -166,6 +166,13 @@ func (w *world) ensureChannels() {
 	w.call(ask{method: http.MethodPut, path: "/operations/channels/slack", body: `{"webhookUrl":"` + w.slack.WebhookURL() + `"}`})
 }
 
+// chosen are preferences of a person, or a company's defaults.
+const chosen = `{"timeZone":"UTC","channels":{"security":["mail"],"approval":["mail"],"alert":["mail"]}}`
+
+func (w *world) ensureChoice() {
+	w.call(ask{method: http.MethodPut, path: "/notices/preferences", body: chosen})
+}
+
 // tickets is a mapping of a company.
 const tickets = `{"rules":[{"when":".payload.ticket","action":"memory.upsert","with":{"externalId":".payload.ticket.id","title":".payload.ticket.subject"}}]}`
 
@@ -372,11 +379,11 @@ func integrationRequests() map[string]func(*world) ask {
 
 func policyRequests() map[string]func(*world) ask {
 	const policies, approvals = "/operations/policies", "/operations/approvals"
-	const chosen = `{"timeZone":"UTC","channels":{"security":["mail"],"approval":["mail"],"alert":["mail"]}}`
 	return map[string]func(*world) ask{
 		"put-notice-preferences": func(*world) ask {
 			return ask{method: http.MethodPut, path: "/notices/preferences", body: chosen}
 		},
+		"delete-notice-preferences": after((*world).ensureChoice, func(*world) ask { return ask{method: http.MethodDelete, path: "/notices/preferences"} }),
 		"put-notice-defaults": func(*world) ask { return ask{method: http.MethodPut, path: "/notices/defaults", body: chosen} },
 		"put-mail-channel": func(*world) ask {
 			return ask{method: http.MethodPut, path: "/operations/channels/mail", body: `{"name":"Acme"}`}

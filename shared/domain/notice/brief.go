@@ -84,8 +84,8 @@ func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time)
 	}
 	subject, plans := strings.CutSuffix(t.Subject, planned)
 	userID, of, _ := strings.Cut(subject, "@")
-	p, version, err := LoadPreferences(ctx, c, userID)
-	if err != nil || strconv.FormatInt(version, 10) != of {
+	p, err := LoadChosen(ctx, c, userID)
+	if err != nil || p.Follows || strconv.FormatInt(p.Version, 10) != of {
 		return nil, err
 	}
 	var u user.User
@@ -96,7 +96,7 @@ func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	next := p.timer(c, userID, version, latest(now, t.At))
+	next := p.timer(c, userID, p.Version, latest(now, t.At))
 	if plans || !u.Active() || !Reads(u.Role) { // such a person may be let in again
 		return next, nil
 	}
@@ -156,7 +156,8 @@ func briefedFollower(ctx context.Context, c store.Company, item store.Item, due 
 	if err := item.Decode(&u); err != nil || !u.Active() || !Reads(u.Role) {
 		return nil, err
 	}
-	if _, own, err := stored(ctx, c, u.ID); own > 0 || err != nil {
+	p, err := LoadChosen(ctx, c, u.ID)
+	if err != nil || !p.Follows || !p.Wants(Brief, Mail) {
 		return nil, err
 	}
 	n := briefFor(c.ID(), u.ID, due)

@@ -2,6 +2,7 @@ package notice
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -134,23 +135,64 @@ func at(day time.Time, clock string, zone *time.Location) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), t.Hour(), t.Minute(), 0, 0, zone)
 }
 
-// LoadPreferences returns what a person wants to be told, with the version. The version is 0 if the person has chosen nothing: then the
-// preferences are the company's defaults, or the service's.
-func LoadPreferences(ctx context.Context, c store.Company, userID string) (p Preferences, version int64, err error) {
-	p, version, err = stored(ctx, c, userID)
-	if userID != Everyone && version == 0 && err == nil {
-		p, _, err = stored(ctx, c, Everyone)
-	}
-	return p, version, err
+// Chosen holds what a person wants to be told, with what of it is the person's own.
+type Chosen struct {
+	Preferences
+
+	Version int64 // of what is stored; 0: nothing
+	Follows bool  // the preferences are the company's defaults, or the service's, without the kinds that one click has ended
+	ended   []Kind
 }
 
-func stored(ctx context.Context, c store.Company, userID string) (Preferences, int64, error) {
-	p := Defaults()
-	item, err := c.Get(ctx, PreferencesKey(userID), &p)
-	if errors.Is(err, store.ErrNotFound) {
-		return p, 0, nil
+// follower is stored in place of preferences for a person who has chosen nothing, or no longer anything. It stays stored, because the timer
+// of a brief names the version of the preferences: a version that came again would make an old timer count.
+type follower struct {
+	Ended []Kind `json:"ended"` // the kinds that one click has ended; never null
+}
+
+// LoadChosen returns what a person wants to be told.
+func LoadChosen(ctx context.Context, c store.Company, userID string) (Chosen, error) {
+	own := struct {
+		Preferences
+		follower
+	}{Preferences: Defaults()}
+	item, err := c.Get(ctx, PreferencesKey(userID), &own)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return Chosen{}, err
 	}
-	return p, item.Version, err
+	p := Chosen{Preferences: own.Preferences, Version: item.Version, Follows: err != nil || own.Ended != nil, ended: own.Ended}
+	if !p.Follows || userID == Everyone {
+		return p, nil
+	}
+	shared, err := LoadChosen(ctx, c, Everyone)
+	p.Preferences = shared.Preferences
+	for _, k := range p.ended {
+		p.end(k)
+	}
+	return p, err
+}
+
+// end ends the notices of a kind that one click may end.
+func (p *Preferences) end(k Kind) {
+	if k == Alert {
+		p.Channels.Alert = []Channel{}
+	} else {
+		p.Channels.Brief = []Channel{}
+	}
+}
+
+// Follow returns the write that has a person follow the company's defaults, but for some kinds that one click has ended.
+func (p Chosen) Follow(c store.Company, userID string, ended ...Kind) store.Op {
+	return c.Save(PreferencesKey(userID), PreferencesEntity, p.Version, follower{append([]Kind{}, ended...)}).Quietly()
+}
+
+// Plain reports whether a person follows the company's defaults in everything.
+func (p Chosen) Plain() bool { return p.Follows && len(p.ended) == 0 }
+
+// LoadPreferences is LoadChosen for a caller that need not know whose choice it is.
+func LoadPreferences(ctx context.Context, c store.Company, userID string) (p Preferences, version int64, err error) {
+	chosen, err := LoadChosen(ctx, c, userID)
+	return chosen.Preferences, chosen.Version, err
 }
 
 // Save returns the write of a person's preferences.
@@ -158,9 +200,11 @@ func (p Preferences) Save(c store.Company, userID string, version int64) store.O
 	return c.Save(PreferencesKey(userID), PreferencesEntity, version, p).Quietly()
 }
 
-// Restored returns the timer of the next brief of preferences that were stored in another deployment.
-func (p Preferences) Restored(c store.Company, userID string, now time.Time) []store.Op {
-	return p.timer(c, userID, 1, now)
+// Restored returns the timer of the next brief of what a person chose in another deployment, as it was stored there.
+func Restored(c store.Company, body []byte, userID string, now time.Time) ([]store.Op, error) {
+	var p Preferences // of a person who follows the company's defaults: without a brief
+	err := json.Unmarshal(body, &p)
+	return p.timer(c, userID, 1, now), err
 }
 
 // Store returns the writes of a person's preferences, with the timer of the next brief.

@@ -95,18 +95,19 @@ func (s Stop) Take(ctx context.Context, c store.Company, now time.Time) error {
 }
 
 func (s Stop) take(ctx context.Context, c store.Company, now time.Time) error {
-	p, version, err := LoadPreferences(ctx, c, s.UserID)
-	if err != nil || !p.Tells(s.Kind) {
+	p, err := LoadChosen(ctx, c, s.UserID)
+	switch {
+	case err != nil:
 		return err
+	case p.Follows && slices.Contains(p.ended, s.Kind), !p.Follows && !p.Tells(s.Kind):
+		return nil
+	case p.Follows: // the rest goes on to follow the company's defaults
+		return c.Commit(ctx, p.Follow(c, s.UserID, append(p.ended, s.Kind)...))
 	}
-	if s.Kind == Alert {
-		p.Channels.Alert = []Channel{}
-	} else {
-		p.Channels.Brief = []Channel{}
-	}
-	ops := []store.Op{p.Save(c, s.UserID, version)}
+	p.end(s.Kind)
+	ops := []store.Op{p.Save(c, s.UserID, p.Version)}
 	if p.Wants(Brief, Mail) { // the timer of the former version has no effect
-		ops = append(ops, c.Timer(now, BriefTimer, briefTimer(s.UserID, version+1)+planned))
+		ops = append(ops, c.Timer(now, BriefTimer, briefTimer(s.UserID, p.Version+1)+planned))
 	}
 	return c.Commit(ctx, ops...)
 }

@@ -8,6 +8,7 @@ import { ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, Choice, Empty, Json, Status, Time } from '../ui/parts.js';
 import { Listing, usePeople } from './listing.js';
 
+const own = 'notices/preferences';
 const tone = { waiting: 'waiting', sent: 'delivered', failed: 'failed', omitted: 'unknown' };
 
 /** Notices lists what was sent to whom about what, with its text. */
@@ -18,8 +19,8 @@ export function Notices() {
   return html`<${Listing} path=${path} none=${html`<${Empty} title="No notices">A person is told of an invitation, an approval to decide, or what does not work any more. Notices are kept for 90 days.<//>`}
     filters=${html`${pick('State', 'state', state, ['waiting', 'sent', 'failed', 'omitted'])}${pick('Kind', 'kind', kind, ['security', 'approval', 'alert', 'brief'])}`}>
     ${(items) => html`<ul class="plain stack">${items.map((n) => html`<li key=${n.id} class="card"><div class="row spread"><h2>${n.subject}</h2><${Status} of=${tone[n.state]} label=${n.state} /></div>
-      <p class="muted">By ${n.channel} to ${named(n.userId) ?? n.to ?? n.userId ?? 'the company'}, ${n.sentAt ? html`<${Time} at=${n.sentAt} />` : html`due <${Time} at=${n.dueAt} />`}. ${n.why}</p>
-      ${n.error && html`<p class="wrong">${sentence(n.error)}</p>`}${n.text && html`<details><summary>The text</summary><${Json} value=${n.text} label="The text of ${n.subject}" /></details>`}</li>`)}</ul>`}<//>`;
+      <p class="muted">By ${n.channel} to ${named(n.userId) ?? n.userId ?? 'the company'}, ${n.sentAt ? html`<${Time} at=${n.sentAt} />` : html`due <${Time} at=${n.dueAt} />`}. ${n.why}</p>
+      ${n.reason && html`<p class=${n.state === 'failed' ? 'wrong' : 'muted'}>${sentence(n.reason)}</p>`}${n.text && html`<details><summary>The text</summary><${Json} value=${n.text} label="The text of ${n.subject}" /></details>`}</li>`)}</ul>`}<//>`;
 }
 
 const about = { security: 'The own access. Always by mail.', approval: 'Approvals that the person may decide. At least one way.', alert: 'What does not work any more.' };
@@ -30,9 +31,11 @@ const view = (p) => ({
 });
 
 /** Preferences lets a person choose what they are told, when and how, or what people are told who have chosen nothing. */
-export function Preferences({ path = 'notices/preferences', title = 'Notices', children }) {
+export function Preferences({ path = own, title = 'Notices', children }) {
   const live = useLive(path, { poll: false });
-  return html`<section class="card narrow"><h2>${title}</h2>${children}<${Await} of=${live}>${(p, etag) => html`<${Guarded} path=${path} of=${p} etag=${etag} took=${live.reload} />`}<//></section>`;
+  const follow = async () => { await call('DELETE', path); live.reload(); return 'The company\'s defaults count for you.'; };
+  return html`<section class="card narrow"><h2>${title}</h2>${children}<${Await} of=${live}>${(p, etag) => html`<${Guarded} key=${etag} path=${path} of=${p} etag=${etag} took=${live.reload} />`}<//>
+    ${path === own && html`<p><${Action} quiet label="Follow the company's defaults" run=${follow} /></p>`}</section>`;
 }
 
 function Guarded({ path, of, etag, took }) {
