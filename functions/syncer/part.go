@@ -114,13 +114,13 @@ func (s *slice) plan(ctx context.Context, i integration.Integration, p *page, fi
 	return part, nil
 }
 
-// add adds the writes and the decision of a planned action. took is false if there are no writes, or if the store does not
-// accept their size. fits is false if they have to wait for the next transaction.
+// add adds the writes and the decision of a planned action, without the decision if only a time is written. took is false if there
+// are no writes, or if the store does not accept their size. fits is false if they have to wait for the next transaction.
 func (part *plan) add(planned intake.Planned) (took, fits bool, err error) {
-	if planned.Outcome == intake.Unchanged {
+	unchanged, refused := planned.Outcome == intake.Unchanged, planned.Outcome == intake.Refused
+	if unchanged && len(planned.Ops) == 0 {
 		return false, true, nil
 	}
-	refused := planned.Outcome == intake.Refused
 	ops := planned.Ops
 	if refused && part.refused { // one timeline entry covers all refusals of a part
 		ops = nil
@@ -141,7 +141,9 @@ func (part *plan) add(planned intake.Planned) (took, fits bool, err error) {
 		return false, false, nil
 	}
 	part.ops, part.bytes, part.refused = append(part.ops, ops...), part.bytes+bytes, part.refused || refused
-	part.decisions, part.decided = append(part.decisions, planned.Decision), decided
+	if !unchanged {
+		part.decisions, part.decided = append(part.decisions, planned.Decision), decided
+	}
 	return true, true, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
@@ -14,7 +15,7 @@ import (
 type trips struct{ reads, commits int64 }
 
 // TestSyncer_Trips counts the reads and commits of a page with 100 items, from its fetch to the next one. A page that changes nothing
-// costs two reads, in a full run too.
+// costs two reads, in a full run too. Of what has changed back at the provider, the time is written.
 func TestSyncer_Trips(t *testing.T) {
 	t.Parallel()
 	const items = 100
@@ -23,11 +24,13 @@ func TestSyncer_Trips(t *testing.T) {
 		name string
 		full bool
 		lead func(page int) int // offset of the ids of a page
+		step time.Duration      // between the provider's times of two pages
 		want trips
 	}{
-		{"unchanged", false, unchanged, trips{reads: 2}},
-		{"unchanged, in a full run", true, unchanged, trips{reads: 2}},
-		{"created", false, func(page int) int { return 1000 * page }, trips{reads: 2, commits: 2}},
+		{"unchanged", false, unchanged, 0, trips{reads: 2}},
+		{"unchanged, in a full run", true, unchanged, 0, trips{reads: 2}},
+		{"unchanged, with a later time", false, unchanged, time.Minute, trips{reads: 2, commits: 2}},
+		{"created", false, func(page int) int { return 1000 * page }, 0, trips{reads: 2, commits: 2}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -39,6 +42,10 @@ func TestSyncer_Trips(t *testing.T) {
 			r.provider.answer(func(_ context.Context, n int, _ connector.Fetch) (connector.FetchedPage, error) {
 				begun = append(begun, trips{r.faulty.Reads(), commits})
 				page := connector.FetchedPage{Memories: drafts(tt.lead(n), items)}
+				changed := r.Clock.Now().Add(time.Duration(n)*tt.step - time.Hour)
+				for i := range page.Memories {
+					page.Memories[i].UpdatedAt = &changed
+				}
 				if n < 3 {
 					page.Checkpoint = []byte(strconv.Itoa(n + 1))
 				}

@@ -109,7 +109,7 @@ func IDOf(provider, incarnation, externalID string) string {
 func Key(goalID string) string { return Prefix + goalID }
 
 // Apply returns the goal that a draft makes of old; the zero Goal stands for a goal that is new. When no field differs, or the
-// draft is older than old, it returns old, and changed is false.
+// draft is older than old, it returns old, and changed is false. Of the same fields it returns the later time.
 func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
 	g = Goal{
 		ID: IDOf(provider, d.Incarnation, d.ExternalID), Provider: provider, Incarnation: d.Incarnation, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
@@ -129,6 +129,9 @@ func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed b
 		g.CreatedAt = d.StartedAt.UTC()
 	}
 	if old.ID != "" && (same(old, g) || older(d.UpdatedAt, old.SourceUpdatedAt)) {
+		if older(old.SourceUpdatedAt, d.UpdatedAt) {
+			old.SourceUpdatedAt = d.UpdatedAt
+		}
 		return old, false
 	}
 	g.Alignment = settle(old.Alignment, g, now)
@@ -153,10 +156,8 @@ func same(a, b Goal) bool {
 	return due && a.Measure.equal(b.Measure) && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
 }
 
-// older reports whether a draft's time is known to precede the stored one.
-func older(draft, stored *time.Time) bool {
-	return draft != nil && stored != nil && draft.Before(*stored)
-}
+// older reports whether a time is known to precede another one.
+func older(a, b *time.Time) bool { return a != nil && b != nil && a.Before(*b) }
 
 // inCalendar reports whether RFC 3339 can express t in UTC. An offset can push a time past either end of the range.
 func inCalendar(t *time.Time) bool {

@@ -103,11 +103,14 @@ func IDOf(provider, incarnation, externalID string) string {
 func Key(memoryID string) string { return Prefix + memoryID }
 
 // Apply returns the memory that a draft makes of old; the zero Memory stands for a memory that is new. When the content is
-// the same, or the draft is older than old, it returns old, and changed is false: the caller writes nothing.
+// the same, or the draft is older than old, it returns old, and changed is false. Of the same content it returns the later time.
 func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, changed bool) {
 	d = d.Cut()
 	hash := contentHash(d)
 	if old.ContentHash == hash || older(d.UpdatedAt, old.SourceUpdatedAt) {
+		if older(old.SourceUpdatedAt, d.UpdatedAt) {
+			old.SourceUpdatedAt = d.UpdatedAt
+		}
 		return old, false
 	}
 	m = Memory{
@@ -138,10 +141,8 @@ func (d Draft) Cut() Draft {
 	return d
 }
 
-// older reports whether a draft's time is known to precede the stored one.
-func older(draft, stored *time.Time) bool {
-	return draft != nil && stored != nil && draft.Before(*stored)
-}
+// older reports whether a time is known to precede another one.
+func older(a, b *time.Time) bool { return a != nil && b != nil && a.Before(*b) }
 
 func contentHash(d Draft) string {
 	content := []string{d.Kind, d.Title, d.Body, d.URL}

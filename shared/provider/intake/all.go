@@ -2,16 +2,16 @@ package intake
 
 import (
 	"context"
+	"time"
 
-	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
 )
 
-// PlanAll plans the actions of one arrival in order. If two actions change the same item, only the later one takes effect,
+// PlanAll plans the actions of one arrival in order. If two actions change the same item, only the newer one takes effect,
 // because a commit writes an item once. An action that is asked for twice gets one approval.
 func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Planned, error) {
 	planned := make([]Planned, 0, len(actions))
-	owner, asked := map[timeline.Reference]int{}, map[string]string{}
+	owner, asked := map[string]int{}, map[string]string{}
 	for n, a := range actions {
 		one, err := p.Plan(ctx, a)
 		if err != nil {
@@ -24,13 +24,37 @@ func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Pla
 			asked[one.Decision.ActionDigest] = one.ApprovalID
 		}
 		planned = append(planned, one)
+		key := p.Key(a)
 		if a.Note != nil || one.Outcome == Refused || one.Outcome == Pending { // each has its own items
 			continue
 		}
-		if earlier, taken := owner[one.Decision.Resource]; taken {
+		earlier, taken := owner[key]
+		switch {
+		case taken && p.yields(one, planned[earlier]):
+			planned[n].Ops, planned[n].Outcome = nil, Unchanged
+			continue
+		case taken:
 			planned[earlier].Ops, planned[earlier].Outcome = nil, Unchanged
 		}
-		owner[one.Decision.Resource] = n
+		owner[key] = n
 	}
 	return planned, nil
+}
+
+// yields reports whether an action is older than one on the same item that comes before it, or than the stored item. Without times, the
+// order of the arrival counts.
+func (p Planner) yields(one, earlier Planned) bool {
+	is, was := p.changed(one.Action), p.changed(earlier.Action)
+	return one.Older || is != nil && was != nil && is.Before(*was)
+}
+
+// changed returns when an item changed at the provider, if that is known.
+func (p Planner) changed(a connector.Action) *time.Time {
+	switch {
+	case a.Memory != nil:
+		return p.past(a.Memory.UpdatedAt)
+	case a.Goal != nil:
+		return p.past(a.Goal.UpdatedAt)
+	}
+	return nil
 }

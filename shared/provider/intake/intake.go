@@ -26,7 +26,7 @@ type Outcome string
 const (
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
-	Unchanged Outcome = "unchanged" // no write, no event
+	Unchanged Outcome = "unchanged" // no event, and no write but for a later time of the provider's
 	Refused   Outcome = "refused"   // the verdict is denied
 	Pending   Outcome = "pending"   // the verdict is needs-approval
 
@@ -179,10 +179,14 @@ func (p Planner) memory(ctx context.Context, key string, d memory.Draft) (Outcom
 		return "", nil, err
 	}
 	m, changed := memory.Apply(old, p.Integration.Provider, d, p.Now)
-	if !changed {
-		return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
+	op := p.Company.Save(key, memory.Entity, version, m)
+	switch {
+	case changed:
+		return outcome(version), []store.Op{op}, nil
+	case m.SourceUpdatedAt != old.SourceUpdatedAt:
+		return Unchanged, []store.Op{op.Quietly()}, nil
 	}
-	return outcome(version), []store.Op{p.Company.Save(key, memory.Entity, version, m)}, nil
+	return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 }
 
 func (p Planner) goal(ctx context.Context, key string, d goal.Draft) (Outcome, []store.Op, error) {
@@ -193,11 +197,15 @@ func (p Planner) goal(ctx context.Context, key string, d goal.Draft) (Outcome, [
 		return "", nil, err
 	}
 	g, changed := goal.Apply(old, p.Integration.Provider, d, p.Now)
-	if !changed {
-		return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
+	switch {
+	case changed:
+		ops, err := SaveGoal(ctx, p.Company, old, g, version, p.Now)
+		return outcome(version), ops, err
+	case g.SourceUpdatedAt != old.SourceUpdatedAt:
+		op := p.Company.Save(key, goal.Entity, version, g).Quietly()
+		return Unchanged, append(Review(p.Company, g, version+1, p.Now), op), nil
 	}
-	ops, err := SaveGoal(ctx, p.Company, old, g, version, p.Now)
-	return outcome(version), ops, err
+	return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 }
 
 // reading plans to move a goal of the company's own to a number that a sync has read. A goal that is gone, or takes its number from elsewhere
