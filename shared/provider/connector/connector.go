@@ -137,7 +137,7 @@ type NoteDraft struct {
 	Subject string          `json:"subject"` // the provider's id of the note's subject
 	Details json.RawMessage `json:"details,omitempty"`
 
-	Once string     `json:"-"` // identifies what is noted, so that it is noted once for all time; "": every arrival is
+	Once string     `json:"-"` // identifies what is noted, so that an incarnation notes it once for all time; "": every arrival is
 	At   *time.Time `json:"-"` // when it happened, if that was before now; nil: now
 }
 

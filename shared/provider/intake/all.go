@@ -8,7 +8,8 @@ import (
 )
 
 // PlanAll plans the actions of one arrival in order. If two actions change the same item, only the newer one takes effect,
-// because a commit writes an item once. An action that is asked for twice gets one approval.
+// because a commit writes an item once. What is to be noted once is noted by the first one. An action that is asked for twice gets
+// one approval.
 func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Planned, error) {
 	planned := make([]Planned, 0, len(actions))
 	owner, asked := map[string]int{}, map[string]string{}
@@ -25,12 +26,12 @@ func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Pla
 		}
 		planned = append(planned, one)
 		key := p.Key(a)
-		if a.Note != nil || one.Outcome == Refused || one.Outcome == Pending { // each has its own items
+		if key == "" || one.Outcome == Refused || one.Outcome == Pending { // each has its own items
 			continue
 		}
 		earlier, taken := owner[key]
 		switch {
-		case taken && p.yields(one, planned[earlier]):
+		case taken && (a.Note != nil || p.yields(one, planned[earlier])):
 			planned[n].Ops, planned[n].Outcome = nil, Unchanged
 			continue
 		case taken:

@@ -59,7 +59,7 @@ func carryOut(t *testing.T, p intake.Planner, actions ...connector.Action) (outc
 	return outcomes
 }
 
-// TestPlanner_PlanAll_Order ends with the latest of an item's states in whatever order they arrive, alone or together.
+// TestPlanner_PlanAll_Order ends with the latest state of an item in any order of the arrivals, alone or together.
 func TestPlanner_PlanAll_Order(t *testing.T) {
 	t.Parallel()
 	type state struct {
@@ -131,6 +131,28 @@ func TestPlanner_PlanAll_Later(t *testing.T) {
 		}
 		if diff := cmp.Diff([]int{tt.quiet, tt.timers}, []int{quiet, timers}); diff != "" {
 			t.Errorf("minute %d: quiet writes and timers differ (-want +got):\n%s", tt.minute, diff)
+		}
+	}
+}
+
+func once(of string) connector.Action {
+	return connector.Action{Port: integration.TimelineNote, Note: &connector.NoteDraft{Title: "Deployed", Once: of}}
+}
+
+// TestPlanner_PlanAll_Once notes once what an arrival notes twice, for each incarnation of the integration.
+func TestPlanner_PlanAll_Once(t *testing.T) {
+	t.Parallel()
+	p := planner(t, permits{})
+	first := []intake.Outcome{intake.Created, intake.Unchanged, intake.Created}
+	again := []intake.Outcome{intake.Unchanged, intake.Unchanged, intake.Unchanged}
+	for _, tt := range []struct {
+		incarnation string
+		want        []intake.Outcome
+	}{{"", first}, {"", again}, {"next", first}, {"next", again}} {
+		p.Integration.Incarnation = tt.incarnation
+		got := carryOut(t, p, once("deploy-1"), once("deploy-1"), once("deploy-2"))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("outcomes in incarnation %q differ (-want +got):\n%s", tt.incarnation, diff)
 		}
 	}
 }

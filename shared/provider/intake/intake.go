@@ -81,7 +81,7 @@ func (p Planner) Key(a connector.Action) string {
 	case a.Reading != nil:
 		return goal.Key(a.Reading.Goal)
 	case a.Note != nil && a.Note.Once != "":
-		return "NOTED#" + provider + "#" + id.Of("note", provider, a.Note.Once)
+		return "NOTED#" + provider + "#" + id.OfIncarnation("note", provider, incarnation, a.Note.Once)
 	}
 	return ""
 }
@@ -252,7 +252,7 @@ func ReviewWork(c store.Company, goalID string, at time.Time) store.Op {
 	return c.Timer(at, ReviewTimer, goalID+"@"+WorkReview)
 }
 
-// note plans a timeline entry. What is noted once leaves a mark, which stays: neither the receipt of its arrival nor the
+// note plans a timeline entry. What an incarnation notes once leaves a mark, which stays: neither the receipt of its arrival nor the
 // entry itself is kept for all time.
 func (p Planner) note(ctx context.Context, mark string, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
 	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
