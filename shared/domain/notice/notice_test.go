@@ -75,6 +75,9 @@ func TestPreferences_Due(t *testing.T) {
 		{"22:00", "07:00", "2026-03-03T06:00:00Z", "2026-03-03T06:00:00Z"},
 		{"22:00", "07:00", "2026-03-28T22:00:00Z", "2026-03-29T05:00:00Z"}, // the clocks go forward
 		{"22:00", "07:00", "2026-10-24T22:00:00Z", "2026-10-25T06:00:00Z"}, // the clocks go back
+		{"22:00", "02:30", "2026-10-25T00:15:00Z", "2026-10-25T01:30:00Z"}, // 02:30 comes twice
+		{"22:00", "02:30", "2026-10-25T01:15:00Z", "2026-10-25T01:30:00Z"},
+		{"01:00", "02:30", "2026-03-29T00:15:00Z", "2026-03-29T01:30:00Z"}, // there is no 02:30
 		{"12:00", "13:30", "2026-03-02T11:15:00Z", "2026-03-02T12:30:00Z"},
 	}
 	for _, tt := range tests {
@@ -85,6 +88,13 @@ func TestPreferences_Due(t *testing.T) {
 		}
 		if got := p.Due(notice.Security, at(tt.now)); !got.Equal(at(tt.now)) {
 			t.Errorf("a notice about access at %s is due at %s, want at once", tt.now, got)
+		}
+	}
+	p := notice.Defaults()
+	p.TimeZone, p.Quiet = "America/New_York", &notice.Quiet{From: "22:00", To: "01:30"} // west of Greenwich, the first 01:30 counts
+	for now, want := range map[string]string{"2026-11-01T05:15:00Z": "2026-11-01T05:30:00Z", "2026-11-01T06:15:00Z": "2026-11-01T06:15:00Z"} {
+		if got := p.Due(notice.Alert, at(now)); !got.Equal(at(want)) {
+			t.Errorf("in New York, where 01:30 comes twice: an alert at %s is due at %s, want %s", now, got.UTC(), want)
 		}
 	}
 }

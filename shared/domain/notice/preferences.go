@@ -120,10 +120,10 @@ func (p Preferences) Due(k Kind, now time.Time) time.Time {
 		return now
 	}
 	end := at(local, to, zone)
-	if !end.After(now) {
+	if overnight && clock >= from {
 		end = at(local.AddDate(0, 0, 1), to, zone)
 	}
-	return end
+	return latest(now, end) // the clocks go back over the end: it has been
 }
 
 // at returns a time of day on the day of a local time. A time that the day leaves out, because the clocks go forward, is an hour later.
