@@ -13,6 +13,8 @@ import (
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/mail"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/slacktest"
 	"orgops/shared/testkit/webtest"
 	"orgops/shared/webhook/outbound"
@@ -167,6 +169,20 @@ func TestMailChannel(t *testing.T) {
 	h.Do("POST", at+"/test", h.A.Token, nil).Want(200).JSON(&sent)
 	if want := "the mail was refused for good: 550 5.1.1"; sent.Reason != want {
 		t.Errorf("reason = %q, want %q", sent.Reason, want)
+	}
+	out.fails = nil
+	c := store.For(h.Store, h.A.ID)
+	var ada user.User
+	item, err := c.Get(t.Context(), user.Key(h.A.UserID), &ada)
+	errtest.Must(t, err)
+	ada.MailRefusedAt = new(noon())
+	errtest.Must(t, c.Commit(t.Context(), c.Replace(item.Key, user.Entity, item.Version, ada)))
+	h.Do("POST", at+"/test", h.A.Token, nil).Want(200).JSON(&sent)
+	if sent.State != notice.Failed {
+		t.Errorf("a test mail to an address that refuses mails is %s, want failed", sent.State)
+	}
+	if len(out.taken) > 2 {
+		t.Error("a test mail goes to an address that refuses mails")
 	}
 	h.Do("DELETE", at, h.A.Token, nil).Want(204)
 	h.Do("GET", at, h.A.Token, nil).WantProblem(404, "not-found")

@@ -150,6 +150,9 @@ func (d Deps) testMail(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if u.MailRefusedAt != nil {
+		return unsentError("your address refuses mails; an administrator can resume them")
+	}
 	firm, _, err := company.Get(ctx, c)
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ func (tn *tenant) sync(provider string) run {
 	return r
 }
 
-// TestEveryEvent causes every event of the contract as a company does: with inbound webhooks, goals that move, and syncs.
+// TestEveryEvent causes every event of the contract as a company does: with inbound webhooks, goals that move, and syncs. An endpoint that
+// hears of everything gets the operational events that come with them. What both get fits the catalogue.
 func TestEveryEvent(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -74,6 +75,8 @@ func TestEveryEvent(t *testing.T) {
 	r := receive(t, secret)
 	contract := []string{"memory.*", "goal.*", "integration.*", "timeline.*"}
 	tn.subscribe("webhook", r.url, secret, contract...)
+	all := receive(t, secret)
+	tn.subscribe("webhook-all", all.url, secret, "*")
 
 	tn.post(secret, "m-1", ticket(1))
 	tn.post(secret, "m-2", []byte(strings.Replace(string(ticket(1)), "Ticket 1", "Ticket one", 1)))
@@ -130,7 +133,17 @@ func TestEveryEvent(t *testing.T) {
 	if len(unseen) > 0 {
 		t.Errorf("nothing causes %v, want a cause of each event of the contract", unseen)
 	}
+	for _, what := range []string{"disable", "enable"} {
+		tn.do("POST", tn.at("/integrations/webhook/"+what), nil).want(200)
+	}
+	for _, name := range []string{
+		event.AuditRecorded, event.IntegrationCertified, event.EndpointDisabled, event.EndpointRecovered, event.RecommendationOpened, event.RecommendationClosed,
+		event.GoalAlignmentChanged, event.MemorySynced,
+	} {
+		eventually(t, name+" at the endpoint that hears of everything", func() bool { return len(all.deliveries(name)) > 0 })
+	}
 	tn.catalogued(r)
+	tn.catalogued(all)
 	var updated struct {
 		Title    string
 		Previous map[string]any
