@@ -111,6 +111,7 @@ func (a Access) revoke(ctx context.Context, c store.Company, e Errand) error {
 }
 
 // check refreshes a connection that no sync has used for a day, and asks for the next check. The checks of a connection end with it.
+// The next one is whole days or hours after the connection was made, so that copies of an errand ask for the same one.
 func (a Access) check(ctx context.Context, c store.Company, e Errand) error {
 	i, _, err := integration.Load(ctx, c, e.Check)
 	if fault.KindOf(err) == fault.NotFound || err == nil && (i.Connection == nil || i.Connection.ID != e.Connection || i.Connection.LostAt != nil) {
@@ -137,5 +138,10 @@ func (a Access) check(ctx context.Context, c store.Company, e Errand) error {
 			next = checkAgain
 		}
 	}
-	return c.Commit(ctx, errand(c, e, now.Add(next), now))
+	age := now.Sub(i.Connection.At) + time.Second // a message may come a little early
+	err = c.Commit(ctx, errand(c, e, i.Connection.At.Add(age.Truncate(next)+next), now))
+	if errors.Is(err, store.ErrConflict) { // another copy has asked for it
+		return nil
+	}
+	return err
 }

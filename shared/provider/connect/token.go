@@ -21,10 +21,9 @@ const (
 	ahead = 5 * time.Minute
 	// lease keeps other processes from refreshing. It is longer than a request may take, and the pause after a refresh that failed.
 	lease = 30 * time.Second
-	// maxTries bounds how often the result of a refresh is stored again after a concurrent write or a passing error. storeAgain is the
-	// wait after the first error; each one after it doubles it.
-	maxTries   = 5
-	storeAgain = 50 * time.Millisecond
+	// storeAgain is the wait before the result of a refresh is stored again; each one after it doubles it, up to the longest.
+	storeAgain   = 50 * time.Millisecond
+	storeLongest = 5 * time.Second
 )
 
 // Values returns the credentials with which an integration fetches, of its secrets at a version: what was pasted, or an access token
@@ -208,22 +207,24 @@ func (h held) overtaken(ctx context.Context, now time.Time) (string, error) {
 	return h.meanwhile(now, errBusy(now.Add(lease)))
 }
 
-// keep stores new tokens. Neither other writers, such as a rotation of the signing secret, nor a passing error of the store or the vault
-// keeps it from that. If the connection has ended meanwhile, the new tokens are revoked.
+// keep stores new tokens. Neither other writers, such as a rotation of the signing secret, nor an error of the store or the vault that
+// passes within the lease keeps it from that. If the connection has ended meanwhile, the new tokens are revoked.
 func (h held) keep(ctx context.Context, got integration.Grant) (string, error) {
+	waiting, stop := context.WithTimeout(ctx, h.grant.BusyUntil.Sub(h.access.Now()))
+	defer stop()
 	var err error
-	for try := range maxTries {
+	for pause := storeAgain; ; pause = min(2*pause, storeLongest) {
 		h.grant = got
 		if err = h.save(ctx); err == nil {
 			return got.Access, nil
 		}
-		if !errors.Is(err, store.ErrConflict) {
-			wait.For(ctx, storeAgain<<try)
+		if !wait.For(waiting, pause) {
+			break
 		}
 		ok, unread := h.reload(ctx)
 		switch {
 		case unread != nil: // the next write conflicts if the version has changed
-			err = unread
+			continue
 		case !ok:
 			return "", h.discard(ctx, got)
 		case h.grant.Access == got.Access: // the write without a known outcome was applied

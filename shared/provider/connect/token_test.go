@@ -397,7 +397,7 @@ func TestValues_Store(t *testing.T) {
 		w.clock.Advance(2 * time.Hour)
 		f := &failing{Store: w.store, apply: apply}
 		w.company = store.For(f, w.company.ID())
-		w.at.Lose(func() bool { f.left = 2; return false })
+		w.at.Lose(func() bool { f.left = 5; return false })
 		if _, err := w.token(t.Context()); err != nil {
 			t.Errorf("%s: error %v, want the token", name, err)
 		}
@@ -462,6 +462,35 @@ func TestDo_Check(t *testing.T) {
 	w.clock.Advance(48 * time.Hour)
 	if got := w.run(); got != 0 {
 		t.Errorf("%d errands about a lost connection, want 0", got)
+	}
+}
+
+// TestDo_Check_Copies handles each errand twice, as a queue may. The copies ask for one next check, and a check that is made again joins it.
+func TestDo_Check_Copies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.clock.Advance(24 * time.Hour)
+	for _, away := range []bool{false, true} {
+		w.at.Before(func(rw http.ResponseWriter, _ *http.Request) bool {
+			if away {
+				rw.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return away
+		})
+		for _, e := range w.due() {
+			errtest.Must(t, w.Do(t.Context(), w.company, e))
+			w.clock.Advance(time.Second)
+			errtest.Must(t, w.Do(t.Context(), w.company, e))
+		}
+		w.clock.Advance(24 * time.Hour)
+	}
+	w.at.Before(nil)
+	if got := w.run(); got != 2 { // an hour after the provider was away, and a day after it
+		t.Errorf("%d errands after one that failed and its copy, want 2", got)
+	}
+	w.clock.Advance(24 * time.Hour)
+	if got := w.run(); got != 1 {
+		t.Errorf("%d errands in a day, want 1", got)
 	}
 }
 
