@@ -18,38 +18,32 @@ const maxMoment = 64
 // Moment reads a time in one of the forms that providers use, and returns it in UTC: RFC 3339 and other forms of ISO 8601, the dates
 // of mail (RFC 5322) and of HTTP (RFC 9110), ctime, and seconds, milliseconds or microseconds since 1970. A time without a zone, or
 // with an unknown one, is in UTC. It returns nil for anything else.
-func Moment(s string) *time.Time {
+func Moment(s string) *time.Time { return WhenIn(s).At }
+
+// moment does what Moment does, for any year.
+func moment(s string) (t time.Time, ok bool) {
 	s = strings.TrimSpace(s)
-	if s == "" || len(s) > maxMoment {
-		return nil
+	if len(s) > maxMoment {
+		return t, false
 	}
-	if t, ok := sinceEpoch(s); ok {
-		return within(t)
+	if t, ok = sinceEpoch(s); ok {
+		return t.UTC(), true
 	}
 	s = usual(s)
 	parts := timed.Regexp().FindStringSubmatch(s)
 	if parts == nil {
-		return within(day(s))
+		return day(s)
 	}
-	date, clock := day(parts[1]+parts[4]), parts[2]
-	form := "15:04:05"
+	date, known := day(parts[1] + parts[4])
+	clock, form := parts[2], "15:04:05"
 	if strings.Count(clock, ":") == 1 {
 		form = "15:04"
+	} else if before, leap := strings.CutSuffix(clock, ":60"); leap {
+		clock, date = before+":59", date.Add(time.Second)
 	}
 	t, err := time.Parse(form, clock)
-	shift, ok := offset(strings.ToUpper(parts[3]))
-	if err != nil || !ok || date.IsZero() {
-		return nil
-	}
-	return within(date.Add(t.Sub(t.Truncate(24*time.Hour)) - shift))
-}
-
-// within returns a time that JSON can hold. The year 1 stands for no time.
-func within(t time.Time) *time.Time {
-	if t = t.UTC(); t.Year() <= 1 || t.Year() > 9999 {
-		return nil
-	}
-	return &t
+	shift, zoned := offset(strings.ToUpper(parts[3]))
+	return date.Add(t.Sub(t.Truncate(24*time.Hour)) - shift), known && zoned && err == nil
 }
 
 // sinceEpoch reads a number with at least nine digits before the point.
@@ -91,16 +85,16 @@ func usual(s string) string {
 	return strings.Join(words, " ")
 }
 
-// day reads a date. It returns the zero time for anything else.
-func day(s string) time.Time {
+// day reads a date.
+func day(s string) (t time.Time, ok bool) {
 	for _, form := range []string{
 		time.DateOnly, "2006/01/02", "20060102", "2 Jan 2006", "2 Jan 06", "2-Jan-06", "2-Jan-2006", "Jan 2 2006", "2006-01", "2006",
 	} {
 		if t, err := time.Parse(form, s); err == nil {
-			return t
+			return t, true
 		}
 	}
-	return time.Time{}
+	return t, false
 }
 
 // offset returns what a zone is ahead of UTC. A name that is not of RFC 5322 or of Europe counts as UTC. A half of a day is no zone.

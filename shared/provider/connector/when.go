@@ -31,15 +31,16 @@ func WhenOf(value json.RawMessage) When {
 	return WhenIn(said)
 }
 
-// WhenIn reads a text as WhenOf does.
+// WhenIn reads a text as WhenOf does. The year 1 stands for no time.
 func WhenIn(said string) When {
-	if strings.TrimSpace(said) == "" {
+	at, ok := moment(said)
+	switch {
+	case strings.TrimSpace(said) == "", ok && at.Year() == 1:
 		return When{}
+	case !ok || at.Year() < 1 || at.Year() > 9999: // JSON cannot hold it
+		return When{Unread: said}
 	}
-	if at := Moment(said); at != nil {
-		return When{At: at}
-	}
-	return When{Unread: said}
+	return When{At: &at}
 }
 
 // WarnOfTime warns once of a member of an item that should be a time, and cannot be read as one. The item stays, without the time.

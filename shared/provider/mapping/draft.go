@@ -102,13 +102,14 @@ func (v *values) time(name string) *time.Time {
 		v.refuse(name, "must be a time, as a string or as a number of seconds since 1970")
 	case s != "":
 		var t time.Time
-		if t.UnmarshalText([]byte(s)) == nil { // the usual form
+		if t.UnmarshalText([]byte(s)) == nil && t.UTC().Year() != 1 { // the usual form
 			return &t
 		}
-		if t := connector.Moment(s); t != nil {
-			return t
+		w := connector.WhenIn(s)
+		if w.Unread != "" {
+			v.refuse(name, "must be a time, such as 2026-03-01T12:00:00Z, a date, or a number of seconds since 1970")
 		}
-		v.refuse(name, "must be a time, such as 2026-03-01T12:00:00Z, a date, or a number of seconds since 1970")
+		return w.At
 	}
 	return nil
 }

@@ -396,10 +396,12 @@ func TestMapping_Apply_Times(t *testing.T) {
 			}
 		}
 	}
-	matches, err := m.Apply(t.Context(), arrival(t, `{"at":null}`))
-	errtest.Must(t, err)
-	if got := mapping.Actions(matches)[0].Goal.DueAt; got != nil {
-		t.Errorf("dueAt of null is %v, want none", got)
+	for _, none := range []string{`null`, `"0001-01-01T00:00:00Z"`, `"0001-01-01"`} {
+		matches, err := m.Apply(t.Context(), arrival(t, `{"at":`+none+`}`))
+		errtest.Must(t, err)
+		if got := mapping.Actions(matches)[0].Goal.DueAt; got != nil {
+			t.Errorf("dueAt of %s is %v, want none", none, got)
+		}
 	}
 }
 
