@@ -136,8 +136,15 @@ func TestEveryEvent(t *testing.T) {
 	for _, what := range []string{"disable", "enable"} {
 		tn.do("POST", tn.at("/integrations/webhook/"+what), nil).want(200)
 	}
+	var invited struct{ ID, InvitationToken string }
+	tn.do("POST", tn.at("/operations/users"), map[string]any{"email": "joins-" + tn.Email, "role": "member"}).want(201).json(&invited)
+	tn.do("POST", "/auth/invitation", map[string]any{"token": invited.InvitationToken, "password": tn.Password}).want(200)
+	tn.do("DELETE", tn.at("/operations/users/"+invited.ID), nil).want(204)
+	var asked struct{ Approval struct{ ID string } }
+	tn.do("POST", tn.at("/operations/erasure"), map[string]any{"name": "Events"}).want(202).json(&asked)
+	tn.do("POST", tn.at("/operations/approvals/"+asked.Approval.ID+"/withdraw"), nil).want(200)
 	for _, name := range []string{
-		event.AuditRecorded, event.IntegrationCertified, event.EndpointDisabled, event.EndpointRecovered, event.RecommendationOpened, event.RecommendationClosed,
+		event.UserJoined, event.UserLeft, event.ApprovalRequested, event.ApprovalDecided, event.AuditRecorded, event.IntegrationCertified, event.EndpointDisabled, event.EndpointRecovered, event.RecommendationOpened, event.RecommendationClosed,
 		event.GoalAlignmentChanged, event.MemorySynced,
 	} {
 		eventually(t, name+" at the endpoint that hears of everything", func() bool { return len(all.deliveries(name)) > 0 })
