@@ -153,6 +153,15 @@ func TestBox_Turns(t *testing.T) {
 			t.Errorf("the end of the pause is %s, want that it waits for its mail", got.State)
 		}
 	})
+	t.Run("it begins again days later, and no end was heard of, because the endpoint was removed", func(t *testing.T) {
+		t.Parallel()
+		d := setup(t)
+		d.turn(true)
+		d.Clock.Advance(24 * time.Hour)
+		d.turn(true)
+		d.turn(false)
+		d.want(pauses1, pauses1, goes1)
+	})
 	t.Run("it ends for a person who came after it had begun", func(t *testing.T) {
 		t.Parallel()
 		d := setup(t)

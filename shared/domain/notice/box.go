@@ -92,6 +92,9 @@ func (b *Box) Tell(m Matter, now time.Time) (due time.Time, ok bool) {
 // turn is Tell for a matter that turns: it is told whenever it stands otherwise than the person was told last. Its end is told at once, to a
 // person who was told of it. That it has begun again is told an hour after the last notice, if it still stands so then: see Turned.
 func (b *Box) turn(m Matter, was Told, now time.Time) (due time.Time, ok bool) {
+	if m.Turn == Begins && now.Sub(was.At) >= again { // its end was not heard of: the endpoint was removed
+		was = Told{}
+	}
 	if was.Turn == m.Name || !m.At.After(was.Of) {
 		return now, false
 	}
