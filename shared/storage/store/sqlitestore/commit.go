@@ -32,11 +32,17 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 // patience sets how long a commit under store.Patiently waits for the commit of a request. It then costs no sync of its own.
 const patience = 20 * time.Millisecond
 
+// heavy sets how many items a commit under store.Patiently has that makes the commits of requests wait noticeably.
+const heavy = 32
+
 func (s *Store) write(ctx context.Context, c *commit) error {
-	if store.Patient(ctx) {
-		return s.db.WriteLazily(ctx, c, patience)
+	switch {
+	case !store.Patient(ctx):
+		return s.db.Write(ctx, c)
+	case len(c.ops) >= heavy:
+		return s.db.WriteHeavily(ctx, c)
 	}
-	return s.db.Write(ctx, c)
+	return s.db.WriteLazily(ctx, c, patience)
 }
 
 // commit carries the ops of one Commit as a unit of the writer.

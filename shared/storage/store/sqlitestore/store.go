@@ -121,7 +121,10 @@ func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.I
 	return item, nil
 }
 
-// GetMany implements store.Store in one transaction.
+// few limits the rows that are read on the writer's connection: the commits of requests wait meanwhile.
+const few = 8
+
+// GetMany implements store.Store.
 func (s *Store) GetMany(ctx context.Context, p store.Partition, keys []string) ([]store.Item, error) {
 	if err := store.CheckKeys(keys); err != nil {
 		return nil, err
@@ -138,7 +141,11 @@ func (s *Store) GetMany(ctx context.Context, p store.Partition, keys []string) (
 			missing = append(missing, key)
 		}
 	}
-	err := s.db.ReadWarm(ctx, func(conn *sqlite.Conn) error {
+	read := s.db.Read
+	if len(missing) <= few {
+		read = s.db.ReadWarm
+	}
+	err := read(ctx, func(conn *sqlite.Conn) error {
 		for _, key := range missing {
 			item, found, err := readItem(conn, p, key)
 			if err != nil {
