@@ -36,11 +36,24 @@ type incoming struct {
 	urls     []string // by which the provider may know the address
 	header   http.Header
 	body     []byte
+	streamed *streamed // of a body of which only the beginning is kept; nil: body is whole
 }
 
 // request returns the arrival as its provider has signed it, with a body.
 func (in incoming) request(body []byte) scheme.Request {
-	return scheme.Request{Method: http.MethodPost, URLs: in.urls, Header: in.header, Body: body}
+	r := scheme.Request{Method: http.MethodPost, URLs: in.urls, Header: in.header, Body: body}
+	if in.streamed != nil {
+		r.Streamed = in.streamed.signatures
+	}
+	return r
+}
+
+// digest binds the provider's id of the arrival to its body.
+func (in incoming) digest(arrivalID string) string {
+	if in.streamed != nil {
+		return in.streamed.sum()
+	}
+	return digestOf(arrivalID, in.body)
 }
 
 // answer holds the result of an arrival.
@@ -107,7 +120,7 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 			return answer{greeting: &text}, nil
 		}
 	}
-	digest := digestOf(arrivalID, in.body)
+	digest := in.digest(arrivalID)
 	if !i.Enabled {
 		d.refuse(ctx, in, owner, digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
@@ -145,6 +158,9 @@ func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.In
 
 // mapped maps an arrival by the company's mapping, or by its provider's default.
 func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming) (trial.Mapped, error) {
+	if in.streamed != nil {
+		return trial.Mapped{Ignored: mapping.IgnoredRules}, nil
+	}
 	m, err := d.mappings.Of(ctx, in.company, i, conn)
 	if err != nil {
 		return trial.Mapped{}, err
@@ -322,7 +338,9 @@ func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 // under another id has the same digest.
 func digestOf(arrivalID string, body []byte) string {
 	h := sha256.New()
-	h.Write([]byte(strconv.Itoa(len(arrivalID)) + ":" + arrivalID + ":"))
+	h.Write([]byte(digestHead(arrivalID)))
 	h.Write(body)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
+
+func digestHead(arrivalID string) string { return strconv.Itoa(len(arrivalID)) + ":" + arrivalID + ":" }

@@ -82,7 +82,7 @@ func Register(api huma.API, d Deps) {
 	op = web.Never(web.Challenge(op, challenge), http.StatusNotFound) // what does not exist is not told from a bad signature
 	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
 	op = web.Accept(op, "application/x-www-form-urlencoded", "text/plain")
-	op = web.BodyLimit(web.TakesCodings(web.Lenient(op)), d.bodyLimit)
+	op = web.Stream(web.BodyLimit(web.TakesCodings(web.Lenient(op)), d.bodyLimit), d.stream)
 	op.Parameters = arrivalHeaders(d.Connectors)
 	op = web.OnUnread(op, d.unread)
 	web.Register(api, web.DescribeBody(op, web.Body{
@@ -176,13 +176,14 @@ func (d Deps) urls(ctx context.Context) []string {
 func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	a, err := answer{}, error(errUnverified)
 	header := web.RequestHeaders(ctx)
+	kept, _ := ctx.Value(streamedKey{}).(*streamed)
 	unknown := checkCoding(header)
 	switch {
 	case unknown != nil:
 		err = unknown
 	case id.Valid(in.Company) && id.Valid(in.Provider):
 		a, err = d.receive(ctx, incoming{
-			company: d.Company(in.Company), provider: in.Provider, urls: d.urls(ctx), header: header, body: in.RawBody,
+			company: d.Company(in.Company), provider: in.Provider, urls: d.urls(ctx), header: header, body: in.RawBody, streamed: kept,
 		})
 	}
 	d.measure(a, err)

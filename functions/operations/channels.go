@@ -78,7 +78,7 @@ func loadChannel(ctx context.Context, ch notice.Channel, into any) (int64, error
 }
 
 type mailChannelInput struct {
-	web.IfMatch
+	web.Creation
 	Body MailChannelRequest
 }
 
@@ -100,14 +100,14 @@ func (d Deps) putMailChannel(ctx context.Context, in *mailChannelInput) (*mailCh
 		return nil, err
 	}
 	s := notice.MailSettings{Name: in.Body.Name, ReplyTo: in.Body.ReplyTo, UpdatedAt: d.Now().UTC().Truncate(time.Millisecond), UpdatedBy: web.CallerOf(ctx).UserID}
-	if err := saveChannel(ctx, in.IfMatch, notice.Mail, version, s); err != nil {
+	if err := saveChannel(ctx, in.Creation, notice.Mail, version, s); err != nil {
 		return nil, err
 	}
 	return &mailChannelOutput{web.ETag(channelRevision(version+1, s.UpdatedAt)), showMail(s)}, nil
 }
 
 // saveChannel stores the settings of a channel.
-func saveChannel(ctx context.Context, in web.IfMatch, ch notice.Channel, version int64, settings any) error {
+func saveChannel(ctx context.Context, in web.Creation, ch notice.Channel, version int64, settings any) error {
 	c := web.Tenant(ctx)
 	return store.Fault(in.Overtaken(c.Commit(ctx, notice.SaveChannel(c, ch, version, settings))), "")
 }

@@ -80,7 +80,8 @@ func TestSlackChannel(t *testing.T) {
 	h.Do("POST", at+"/test", h.A.Token, nil).WantProblem(404, "not-found")
 }
 
-// TestChannels_Again tells settings that were deleted from those that were stored after them, whose versions are the same.
+// TestChannels_Again tells settings that were deleted from those that were stored after them, whose versions are the same. A creation
+// replaces none.
 func TestChannels_Again(t *testing.T) {
 	t.Parallel()
 	h, fake, now := webtest.New(t), slacktest.New(t), noon()
@@ -92,10 +93,11 @@ func TestChannels_Again(t *testing.T) {
 		at := path(h, "/channels/"+channel)
 		first := h.Do("PUT", at, h.A.Token, body).Want(200).Header.Get("ETag")
 		h.Do("GET", at, h.A.Token, nil, "If-None-Match", first).Want(304)
+		h.Do("PUT", at, h.A.Token, body, "If-None-Match", "*").WantProblem(412, "already-exists")
 		h.Do("DELETE", at, h.A.Token, nil, "If-Match", first).Want(204)
 		h.Do("PUT", at, h.A.Token, body, "If-Match", first).WantProblem(412, "stale")
 		now = now.Add(time.Second)
-		second := h.Do("PUT", at, h.A.Token, body).Want(200).Header.Get("ETag")
+		second := h.Do("PUT", at, h.A.Token, body, "If-None-Match", "*").Want(200).Header.Get("ETag")
 		h.Do("GET", at, h.A.Token, nil, "If-None-Match", first).Want(200)
 		h.Do("PUT", at, h.A.Token, body, "If-Match", first).WantProblem(412, "stale")
 		h.Do("DELETE", at, h.A.Token, nil, "If-Match", first).WantProblem(412, "stale")

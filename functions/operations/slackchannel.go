@@ -74,7 +74,7 @@ func (d Deps) getSlackChannel(ctx context.Context, in *web.IfNoneMatch) (*web.Ta
 }
 
 type slackChannelInput struct {
-	web.IfMatch
+	web.Creation
 	Body SlackChannelRequest
 }
 
@@ -95,7 +95,7 @@ func (d Deps) putSlackChannel(ctx context.Context, in *slackChannelInput) (*slac
 		return nil, err
 	}
 	s.UpdatedAt, s.UpdatedBy = d.Now().UTC().Truncate(time.Millisecond), web.CallerOf(ctx).UserID
-	if err := saveChannel(ctx, in.IfMatch, notice.Slack, version, s); err != nil {
+	if err := saveChannel(ctx, in.Creation, notice.Slack, version, s); err != nil {
 		return nil, err
 	}
 	return &slackChannelOutput{web.ETag(channelRevision(version+1, s.UpdatedAt)), showSlack(s)}, nil

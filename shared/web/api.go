@@ -176,6 +176,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				s.refuse(w, r, err)
 				return
 			}
+			r = streamed(op, r)
 			if b, ok := r.Body.(*body); ok && s.opts.Bodies != nil {
 				b.share = s.opts.Bodies.Open(req.caller.Company, Source(r.Context()))
 				defer b.release()

@@ -3,14 +3,22 @@ package acceptance_test
 import (
 	"bufio"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/local/suite/servicetest"
 	"orgops/shared/run/config"
@@ -119,5 +127,71 @@ func TestBodies(t *testing.T) {
 	}
 	if refused < all/2 {
 		t.Errorf("%d of %d bodies were refused, want at least half", refused, all)
+	}
+}
+
+// meeting is a reader without content, which ends when all of its readers have been reached.
+type meeting struct {
+	left atomic.Int32
+	all  chan struct{}
+}
+
+func (m *meeting) Read([]byte) (int, error) {
+	if m.left.Add(-1) == 0 {
+		close(m.all)
+	}
+	select {
+	case <-m.all:
+	case <-time.After(time.Minute): // another body was refused
+	}
+	return 0, io.EOF
+}
+
+// TestBodies_Streamed takes eight pushes of 20 MB at once, of which no rule of the mapping reads anything, where there is memory for two.
+// Each is answered as a small one is, and its signature counts.
+func TestBodies_Streamed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	g := s.githubCompany(1, mainRepository)
+	const all, size = 8, 20 << 20
+	long := strings.Repeat("x", size)
+	m := &meeting{all: make(chan struct{})}
+	m.left.Store(all)
+	statuses, reasons := make([]int, all), make([]string, all)
+	var sent sync.WaitGroup
+	for n := range all {
+		sent.Go(func() {
+			head, tail := `{"ref":"refs/heads/main","compare":"`+long, fmt.Sprintf(`","n":%d}`, n)
+			secret := g.secret
+			if n == 0 {
+				secret = "another one"
+			}
+			mac := hmac.New(sha256.New, []byte(secret))
+			_, _ = io.WriteString(mac, head+tail)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/inbound/"+g.ID+"/github",
+				io.MultiReader(strings.NewReader(head), m, strings.NewReader(tail)))
+			errtest.Must(t, err)
+			r.ContentLength = int64(len(head) + len(tail))
+			r.Header = http.Header{
+				"X-Github-Delivery": {fmt.Sprintf("72d3162e-cc78-11e3-81ab-%012d", n)}, "X-Github-Event": {"push"},
+				"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}, "Content-Type": {"application/json"},
+			}
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer res.Body.Close()
+			var answer struct{ Reason string }
+			_ = json.NewDecoder(res.Body).Decode(&answer) // a refusal has none
+			statuses[n], reasons[n] = res.StatusCode, answer.Reason
+		})
+	}
+	sent.Wait()
+	if diff := cmp.Diff([]int{401, 202, 202, 202, 202, 202, 202, 202}, statuses); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if got, want := reasons[1], "no rule of the mapping matches"; got != want {
+		t.Errorf("no effect because %q, want %q", got, want)
 	}
 }

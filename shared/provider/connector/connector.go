@@ -114,6 +114,8 @@ type Large interface {
 	// MaxArrival returns the most bytes of a body with these headers, as the provider documents it, and what to do about a larger
 	// one.
 	MaxArrival(header http.Header) (limit int64, advice string)
+	// Stream begins to check a body that is not kept. Verify takes the result in the place of the body, and returns no id.
+	Stream(secrets []string) *scheme.Streamed
 }
 
 // Action holds one action that a provider asks for. Exactly one draft is set; Port says which.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/itchyny/gojq"
+
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 )
@@ -49,7 +51,7 @@ func (m *Mapping) Apply(ctx context.Context, d Arrival) ([]Match, error) {
 // The reasons why a mapping ignores an arrival.
 const (
 	ignoredOnly  = "the mapping leaves it out by its expression only"
-	ignoredRules = "no rule of the mapping matches"
+	IgnoredRules = "no rule of the mapping matches"
 )
 
 // Explain does what Apply does, and says why the mapping ignores an arrival, or "".
@@ -75,7 +77,45 @@ func (m *Mapping) Explain(ctx context.Context, d Arrival) (matches []Match, igno
 	case m.otherwise != nil:
 		return nil, "", fault.RefuseAt(m.otherwise.Pointer, m.otherwise.Detail)
 	}
-	return nil, ignoredRules, nil
+	return nil, IgnoredRules, nil
+}
+
+// Ignores reports whether the headers alone tell that no rule matches, with any payload.
+func (m *Mapping) Ignores(header http.Header) bool {
+	in := &input{evaluation: &evaluation{arrival: Arrival{Header: header}}}
+	for _, r := range m.rules {
+		if r.when.refuted == nil || !r.when.refuted(in) {
+			return false
+		}
+	}
+	return m.otherwise == nil
+}
+
+// refutation returns what reports whether the headers alone make a query false: it compares a header with a text, alone or on the left
+// of and, which then asks no more. It returns nil for any other query.
+func refutation(q *gojq.Query) func(*input) bool {
+	switch {
+	case len(q.FuncDefs) > 0:
+		return nil
+	case q.Op == gojq.OpAnd:
+		return refutation(q.Left)
+	case q.Op == gojq.OpOr:
+		left, right := refutation(q.Left), refutation(q.Right)
+		if left == nil || right == nil {
+			return nil
+		}
+		return func(in *input) bool { return left(in) && right(in) }
+	case q.Term != nil && q.Term.Type == gojq.TermTypeQuery && len(q.Term.SuffixList) == 0:
+		return refutation(q.Term.Query)
+	}
+	path, text, ok := comparisonOf(q)
+	if !ok || path[0] != "headers" {
+		return nil
+	}
+	return func(in *input) bool {
+		v, found, err := in.follow(path)
+		return err == nil && found && v != text
+	}
 }
 
 // evaluation holds the state of one call of Apply.

@@ -21,6 +21,7 @@ type expression struct {
 	equals    *string  // the text that the path's value is compared with; nil: the expression gives the value
 	rewritten *gojq.Query
 	patterns  map[string]pattern
+	refuted   func(in *input) bool // whether the headers alone make it false; nil: they cannot
 	compile   func() (*gojq.Code, error)
 }
 
@@ -39,11 +40,12 @@ func newExpression(source string) (*expression, error) {
 		return nil, syntaxError(source, err)
 	}
 	r := rewriter{patterns: map[string]pattern{}}
+	refuted := refutation(parsed)
 	rewritten, err := r.query(parsed)
 	if err != nil {
 		return nil, err
 	}
-	e := &expression{rewritten: rewritten, patterns: r.patterns}
+	e := &expression{rewritten: rewritten, patterns: r.patterns, refuted: refuted}
 	if path, text, ok := comparisonOf(parsed); ok {
 		e.path, e.equals = path, &text
 	} else {

@@ -447,6 +447,37 @@ func TestMapping_Apply_Refused(t *testing.T) {
 	}
 }
 
+// TestMapping_Ignores tells by the headers alone what no payload can change.
+func TestMapping_Ignores(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		when string
+		want bool
+	}{
+		{`.headers["x-event"] == "issue"`, true},
+		{`.headers["x-event"] == "push"`, false},
+		{`.headers["x-event"] == "issue" and .payload.id > 0`, true},
+		{`(.headers["x-event"] == "issue" or .headers["x-event"] == "note") and (.payload.id > 0 or true)`, true},
+		{`.headers["x-event"] == "issue" or .headers["x-event"] == "push"`, false},
+		{`.headers["x-event"] == "issue" or .payload.id > 0`, false},
+		{`.payload.id > 0 and .headers["x-event"] == "issue"`, false}, // the left side may fail
+		{`.headers["x-event"] == "issue" | not`, false},
+		{`.headers["x-event"] != "push"`, false},
+		{`.payload.type == "issue"`, false},
+		{`.headers["x-absent"] == "1"`, true},
+	}
+	for _, tt := range tests {
+		rule := mapping.Rule{When: tt.when, Action: "timeline.note", With: map[string]string{"title": `"x"`}}
+		for _, refusal := range []*mapping.Refusal{nil, {Pointer: "/type", Detail: "must be issue"}} {
+			m, err := mapping.New(mapping.Document{Rules: []mapping.Rule{rule}, Otherwise: refusal})
+			errtest.Must(t, err)
+			if got, want := m.Ignores(http.Header{"X-Event": {"push"}}), tt.want && refusal == nil; got != want {
+				t.Errorf("%s, refusing %t: ignores = %t, want %t", tt.when, refusal != nil, got, want)
+			}
+		}
+	}
+}
+
 func TestMapping_Apply_Canceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

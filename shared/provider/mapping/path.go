@@ -41,6 +41,8 @@ func pathOf(q *gojq.Query) (names []string, ok bool) {
 			names = append(names, i.Name)
 		case i.Str != nil && i.Str.Queries == nil:
 			names = append(names, i.Str.Str)
+		case isName(i.Start) && !i.IsSlice && i.End == nil:
+			names = append(names, i.Start.Term.Str.Str)
 		default:
 			return nil, false
 		}
@@ -50,15 +52,16 @@ func pathOf(q *gojq.Query) (names []string, ok bool) {
 
 // comparisonOf returns the path and the text of a query that only compares these two, such as .payload.type == "issue".
 func comparisonOf(q *gojq.Query) (path []string, text string, ok bool) {
-	if q.Op != gojq.OpEq || len(q.FuncDefs) > 0 || q.Right.Term == nil || len(q.Right.FuncDefs) > 0 {
-		return nil, "", false
-	}
-	t := q.Right.Term
-	if t.Type != gojq.TermTypeString || t.Str.Queries != nil || len(t.SuffixList) > 0 {
+	if q.Op != gojq.OpEq || len(q.FuncDefs) > 0 || !isName(q.Right) {
 		return nil, "", false
 	}
 	path, ok = pathOf(q.Left)
-	return path, t.Str.Str, ok
+	return path, q.Right.Term.Str.Str, ok
+}
+
+// isName reports whether a query is only a text.
+func isName(q *gojq.Query) bool {
+	return q != nil && q.Term != nil && len(q.FuncDefs) == 0 && q.Term.Type == gojq.TermTypeString && q.Term.Str.Queries == nil && len(q.Term.SuffixList) == 0
 }
 
 // follow returns the value at a path, or null if a name is missing, as the interpreter does. If a value on the way has no names, it

@@ -19,6 +19,8 @@ type Request struct {
 	URLs   []string // by which the provider may know the address, with the query of the request; some providers sign it
 	Header http.Header
 	Body   []byte
+
+	Streamed *Streamed // nil: Body is whole; see Scheme.Stream
 }
 
 // maxDigits limits the digits of a time. The longest is of milliseconds in the year 9999.

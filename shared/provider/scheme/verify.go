@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
 	"time"
@@ -213,7 +214,7 @@ func (s Scheme) matches(secrets []string, given [][]byte, r Request, id, at stri
 		write := func(w io.Writer) { s.write(w, r, address, id, at) }
 		for _, secret := range secrets[:min(len(secrets), maxSecrets)] {
 			if key, ok := s.key(secret); ok && s.covers(r, address) {
-				found = s.signed(key, write, given) || found
+				found = s.signed(r.Streamed, key, write, given) || found
 			}
 		}
 	}
@@ -221,7 +222,7 @@ func (s Scheme) matches(secrets []string, given [][]byte, r Request, id, at stri
 }
 
 // signed reports whether one of the signatures is that of a key.
-func (s Scheme) signed(key []byte, write func(io.Writer), given [][]byte) (found bool) {
+func (s Scheme) signed(streamed *Streamed, key []byte, write func(io.Writer), given [][]byte) (found bool) {
 	if s.Algorithm == Ed25519 {
 		var content bytes.Buffer
 		write(&content)
@@ -230,7 +231,10 @@ func (s Scheme) signed(key []byte, write func(io.Writer), given [][]byte) (found
 		}
 		return found
 	}
-	want := s.sum(key, write)
+	want := streamed.sum(key)
+	if streamed == nil {
+		want = s.sum(key, write)
+	}
 	for _, signature := range given {
 		found = hmac.Equal(want, signature) || found
 	}
@@ -238,6 +242,12 @@ func (s Scheme) signed(key []byte, write func(io.Writer), given [][]byte) (found
 }
 
 func (s Scheme) sum(key []byte, write func(io.Writer)) []byte {
+	mac := s.mac(key)
+	write(mac)
+	return mac.Sum(nil)
+}
+
+func (s Scheme) mac(key []byte) hash.Hash {
 	algorithm := sha256.New
 	switch s.Algorithm {
 	case SHA1:
@@ -245,9 +255,37 @@ func (s Scheme) sum(key []byte, write func(io.Writer)) []byte {
 	case SHA512:
 		algorithm = sha512.New
 	}
-	mac := hmac.New(algorithm, key)
-	write(mac)
-	return mac.Sum(nil)
+	return hmac.New(algorithm, key)
+}
+
+// Streamed computes the signatures of a body that is not kept.
+type Streamed struct{ macs map[string]hash.Hash } // by key
+
+// Stream begins a body, of which each byte is to be written to the result. The scheme must sign the body and nothing else, by an HMAC.
+func (s Scheme) Stream(secrets []string) *Streamed {
+	all := &Streamed{map[string]hash.Hash{}}
+	for _, secret := range secrets[:min(len(secrets), maxSecrets)] {
+		if key, ok := s.key(secret); ok {
+			all.macs[string(key)] = s.mac(key)
+		}
+	}
+	return all
+}
+
+// Write implements io.Writer.
+func (m *Streamed) Write(p []byte) (int, error) {
+	for _, mac := range m.macs {
+		_, _ = mac.Write(p) // a hash takes everything
+	}
+	return len(p), nil
+}
+
+// sum returns the signature by a key, or nil for a key that is younger than the body's beginning.
+func (m *Streamed) sum(key []byte) []byte {
+	if m == nil || m.macs[string(key)] == nil {
+		return nil
+	}
+	return m.macs[string(key)].Sum(nil)
 }
 
 // key returns the key of a secret. ok is false for an empty secret, or one of another form.
