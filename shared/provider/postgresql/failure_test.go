@@ -3,6 +3,7 @@ package postgresql_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -193,8 +194,10 @@ func (e endless) Query(_ context.Context, _ string, _ [][]byte, columns int, eac
 	}
 	*e.asked++
 	row := make([][]byte, 10)
-	row[0], row[1], row[2] = []byte("k"), []byte("k"), []byte("x")
-	for range e.rows {
+	row[2] = []byte("x")
+	for n := range e.rows {
+		row[0] = fmt.Append(nil, n)
+		row[1] = row[0]
 		if !each(row) {
 			break
 		}
@@ -225,7 +228,7 @@ func TestConnector_Fetch_rows(t *testing.T) {
 func TestConnector_Fetch_endless(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	c := postgresql.New(local(), func(context.Context, postgresql.Server) (postgresql.Session, error) { return endless{&asked, 500}, nil })
+	c := postgresql.New(local(), func(context.Context, postgresql.Server) (postgresql.Session, error) { return endless{&asked, 501}, nil })
 	_, f := source(t, local(), object{"host": "db.example.com", "database": "d", "user": "u", "streams": []object{memories("s", "SELECT 1")}})
 	for {
 		page, err := c.Fetch(t.Context(), f)

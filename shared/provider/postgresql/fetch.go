@@ -63,7 +63,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 		return connector.FetchedPage{}, explain(ctx, "", err)
 	}
 	defer database.Close()
-	var page connector.FetchedPage
+	page := connector.FetchedPage{List: stream.Name}
 	if len(f.Checkpoint) == 0 {
 		if page.Warnings, err = warnings(ctx, database); err != nil {
 			return connector.FetchedPage{}, explain(ctx, "", err)
@@ -92,7 +92,8 @@ func warnings(ctx context.Context, database Session) (all []string, err error) {
 	return all, err
 }
 
-// rows adds a page of rows, and gives each to the tallies of the stream. last is the key of the last row, and nil if that has none. more reports that rows may follow.
+// rows adds a page of rows, and gives each to the tallies of the stream. last is the key of the last row, and nil if that has none or no row was added. more reports that rows may follow.
+// All rows with one key are on one page, because the next page begins behind a key. So those of the last one wait for the next page if others may have it.
 func rows(
 	ctx context.Context, database Session, s Stream, after *string, tallies []*goal.Tally, page *connector.FetchedPage,
 ) (last []byte, more bool, err error) {
@@ -103,25 +104,51 @@ func rows(
 	}
 	statement, arguments := s.page(after, tallies)
 	width := len(s.columns())
-	count, size := 0, 0
+	var held [][][]byte // rows with the last key
+	count, size, added := 0, 0, 0
+	add := func() {
+		for _, values := range held {
+			added++
+			last = values[0]
+			s.add(values[1:1+width], added, page)
+			for n, t := range tallies {
+				t.Add(values[1+width+n])
+			}
+		}
+		held = nil
+	}
 	err = database.Query(ctx, statement, arguments, 1+width+len(tallies), func(values [][]byte) bool {
-		if count++; count > MaxRows {
+		if count++; count > MaxRows+1 {
 			return false
 		}
-		for _, value := range values {
+		if len(held) > 0 && !sameKey(held[0][0], values[0]) {
+			add()
+			if more = size >= maxPage; more {
+				return false
+			}
+		}
+		row := make([][]byte, len(values))
+		for n, value := range values {
+			row[n] = bytes.Clone(value)
 			size += len(value)
 		}
-		last = bytes.Clone(values[0])
-		s.add(values[1:1+width], count, page)
-		for n, t := range tallies {
-			t.Add(values[1+width+n])
-		}
-		return size < maxPage
+		held = append(held, row)
+		more = count > MaxRows || size >= 2*maxPage
+		return size < 2*maxPage
 	})
-	if count > MaxRows && err == nil {
+	switch {
+	case err != nil:
+	case count > MaxRows+1:
 		err = ErrUnasked
+	case !more:
+		add()
 	}
-	return last, count == MaxRows || size >= maxPage, err
+	return last, more, err
+}
+
+// sameKey reports whether two rows have the same key. A key that is null is not an empty text.
+func sameKey(one, other []byte) bool {
+	return (one == nil) == (other == nil) && bytes.Equal(one, other)
 }
 
 // turn says where the run continues: behind the last row, at the next stream, or nowhere.
@@ -131,7 +158,7 @@ func (at checkpoint) turn(config Config, last []byte, more bool, page *connector
 		key := string(last)
 		switch {
 		case last == nil:
-			return fault.Newf(fault.Unavailable, "more than %d rows of the stream %s have no id; leave them out in its query", MaxRows-1, config.Streams[at.Stream].Name)
+			return fault.Newf(fault.Unavailable, "more than %d rows of the stream %s, or more than 8 MiB of them, have the same id or none; choose an idColumn that tells rows apart", MaxRows, config.Streams[at.Stream].Name)
 		case len(last) > maxKey:
 			return fault.Newf(fault.Unavailable, "an id of the stream %s is longer than %d bytes; choose another idColumn", config.Streams[at.Stream].Name, maxKey)
 		case !utf8.Valid(last):

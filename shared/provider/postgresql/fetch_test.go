@@ -2,6 +2,7 @@ package postgresql_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestConnector_Fetch_pages(t *testing.T) {
 		pages       []int
 	}{
 		{"three pages", "SELECT n AS id, 'x' AS title FROM generate_series(1, 1003) n", []int{500, 500, 3}},
-		{"a full page", "SELECT n AS id, 'x' AS title FROM generate_series(1, 500) n", []int{500, 0}},
+		{"a full page", "SELECT n AS id, 'x' AS title FROM generate_series(1, 500) n", []int{500}},
 		{"none", "SELECT n AS id, 'x' AS title FROM generate_series(1, 0) n", []int{0}},
 		{"texts", "SELECT 'k' || n AS id, 'x' AS title FROM generate_series(1, 501) n", []int{500, 1}},
 		{"unique ids", "SELECT md5(n::text)::uuid AS id, 'x' AS title FROM generate_series(1, 501) n", []int{500, 1}},
@@ -100,6 +101,9 @@ func TestConnector_Fetch_pages(t *testing.T) {
 						t.Errorf("%s was read twice", m.ExternalID)
 					}
 					ids[m.ExternalID] = true
+				}
+				if page.List != "s" {
+					t.Errorf("the page is of the list %q, want the stream's name", page.List)
 				}
 				if page.Shifting {
 					t.Error("a page shifts, want none: a key names a row")
@@ -141,6 +145,38 @@ func TestConnector_Fetch_tallies(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"others", "sales"}, c.Streams(f.Config)); diff != "" {
 		t.Errorf("streams differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestConnector_Fetch_ties counts every row, also where the rows at the edge of a page have the same id. It fails if there are too many of
+// them, because no page can begin behind a part of them.
+func TestConnector_Fetch_ties(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	reader := role(t, server, "ties", "")
+	tests := []struct {
+		name, query, want string
+	}{
+		{"at 500 rows", "SELECT n / 2 AS id, 'x' AS title FROM generate_series(1, 1003) n", "1003"},
+		{"at 4 MiB", "SELECT n / 2 AS id, repeat('x', 100000) AS title FROM generate_series(1, 70) n", "70"},
+		{"at the end", "SELECT n / 2 AS id, 'x' AS title FROM generate_series(1, 501) n", "501"},
+		{"500 of one id", "SELECT n / 500 AS id, 'x' AS title FROM generate_series(1, 1400) n", "1400"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, f := source(t, local(), configure(server, reader, memories("s", tt.query)))
+			count := &goal.Tally{Source: goal.Source{Stream: "s", Aggregate: goal.Count}}
+			f.Tallies = []*goal.Tally{count}
+			all(t, c, f)
+			if got, problem := count.Result(); got+problem != tt.want {
+				t.Errorf("%s rows, want %s", got+problem, tt.want)
+			}
+		})
+	}
+	_, err := first(t, configure(server, reader, memories("s", "SELECT 7 AS id, 'x' AS title FROM generate_series(1, 501) n")))
+	if got, want := detail(err), "more than 500 rows of the stream s, or more than 8 MiB of them, have the same id or none"; !strings.HasPrefix(got, want) {
+		t.Errorf("error %q, want one that begins with %q", got, want)
 	}
 }
 

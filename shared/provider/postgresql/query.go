@@ -30,7 +30,7 @@ func (s Stream) columns() []string {
 // page returns the statement that reads a page, and its arguments: the rows behind a key, or the first ones. Its first column is the key of the next page,
 // the text of the id in the form that its type reads. The server writes the other values as in JSON, so that numbers are exact and times
 // are those of RFC 3339, and cuts them, so that a row has a bound. The last columns are what the tallies count, of the row as JSON. Rows without an id come first,
-// where a page shows them once.
+// where a page shows them once. The last row tells whether others follow.
 func (s Stream) page(after *string, tallies []*goal.Tally) (statement string, arguments [][]byte) {
 	var b strings.Builder
 	id := identifier(s.IDColumn)
@@ -55,9 +55,9 @@ func (s Stream) page(after *string, tallies []*goal.Tally) (statement string, ar
 	}
 	fmt.Fprintf(&b, " FROM (%s\n) AS q", s.Query) // the query may end in a comment
 	if after != nil {
-		fmt.Fprintf(&b, " WHERE %s > %s ORDER BY %s LIMIT %d", id, argument(*after), id, MaxRows)
+		fmt.Fprintf(&b, " WHERE %s > %s ORDER BY %s LIMIT %d", id, argument(*after), id, MaxRows+1)
 	} else {
-		fmt.Fprintf(&b, " ORDER BY %s NULLS FIRST LIMIT %d", id, MaxRows)
+		fmt.Fprintf(&b, " ORDER BY %s NULLS FIRST LIMIT %d", id, MaxRows+1)
 	}
 	return b.String(), arguments
 }
