@@ -81,10 +81,17 @@ func (p Planner) Key(a connector.Action) string {
 	case a.Reading != nil:
 		return goal.Key(a.Reading.Goal)
 	case a.Note != nil && a.Note.Once != "":
+		if p.Integration.Kind == github {
+			incarnation = ""
+		}
 		return "NOTED#" + provider + "#" + id.OfIncarnation("note", provider, incarnation, a.Note.Once)
 	}
 	return ""
 }
+
+// github is the kind whose notes are made once for all integrations of a name: each sync brings the former releases again, and GitHub's ids
+// are those of no other sender.
+const github = "github"
 
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
 // their commit returns ErrConflict, plan again.

@@ -236,6 +236,31 @@ func TestPlanner_Plan_DryRun(t *testing.T) {
 	}
 }
 
+// TestPlanner_Plan_Once makes a note once for an integration, and again for another one of its name: that has another sender. A release of
+// GitHub is noted once for good, because a sync brings it again.
+func TestPlanner_Plan_Once(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string][]intake.Outcome{
+		"hmac":   {intake.Created, intake.Unchanged, intake.Created, intake.Unchanged, intake.Unchanged},
+		"github": {intake.Created, intake.Unchanged, intake.Unchanged, intake.Unchanged, intake.Unchanged},
+	} {
+		p := planner(t, verdict(policy.Permitted))
+		p.Integration.Kind = kind
+		var got []intake.Outcome
+		for _, p.Integration.Incarnation = range []string{"first", "first", "second", "second", "first"} {
+			planned, err := p.Plan(t.Context(), connector.Action{Port: integration.TimelineNote, Note: &connector.NoteDraft{Title: "Deployed", Once: "deploy-1"}})
+			errtest.Must(t, err)
+			if len(planned.Ops) > 0 {
+				errtest.Must(t, p.Company.Commit(t.Context(), planned.Ops...))
+			}
+			got = append(got, planned.Outcome)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: outcomes differ (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
 // Planning the same decision again gives its entry the same id, so that it is written once.
 func TestPlanner_Plan_EntryID(t *testing.T) {
 	t.Parallel()
