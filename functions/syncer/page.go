@@ -300,6 +300,9 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	}
 	_, sweeping := s.lists(i.Integration)
 	s.record.Work.Shown = slices.Concat(s.record.Work.Shown, shown)
+	if list := p.fetched.List; sweeping && list != "" && len(shown) > 0 && !s.record.Work.Lists.Has(list) {
+		s.record.Work.Lists = slices.Clone(s.record.Work.Lists).Add(list)
+	}
 	if sweeping = sweeping && !s.record.Work.Incomplete; !sweeping {
 		s.record.Work.Shown = nil
 	}
@@ -329,7 +332,7 @@ func (s *slice) succeed(ctx context.Context, i integration.Integration, c syncru
 			slot.State, slot.ConfigDigest, slot.Began = c.State, basis(i), *s.record.StartedAt
 		}
 		if c.Swept != nil {
-			slot.Missed = *c.Swept
+			slot.Missed, slot.Filled = *c.Swept, slot.Filled.After(work.Lists, s.source, *c.Swept)
 		}
 	})
 }

@@ -98,6 +98,13 @@ func (s *slice) weighed(ctx context.Context, i integration.Integration, at *sync
 	if w.First != nil {
 		at.Entity, at.After = w.First.Entity, w.First.After
 	}
+	if w.Gone > 0 && !w.Emptied {
+		slot, err := s.held(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		w.Emptied = slot.Filled.Emptied(s.record.Work.Lists, s.source)
+	}
 	if !w.Heavy() {
 		return nil, true, nil
 	}
@@ -129,7 +136,7 @@ func (s *slice) await(told *syncrun.Removal, w syncrun.Weight) {
 	told.Until = &until
 	told.Reason = fmt.Sprintf("the run would remove %d of %d items, which is more than half", w.Gone, w.Items)
 	if w.Emptied {
-		told.Reason = fmt.Sprintf("the provider's list is empty now, and the run would remove %d of %d items", w.Gone, w.Items)
+		told.Reason = fmt.Sprintf("a list of the provider is empty now, and the run would remove %d of %d items", w.Gone, w.Items)
 	}
 	s.record.State, s.record.Removal = syncrun.Awaiting, told
 	s.record.Error = fmt.Sprintf("%s; nothing is removed before a user confirms it, or cancels the run, until %s", told.Reason, until.Format(time.RFC3339))

@@ -1,15 +1,22 @@
 package syncer_test
 
 import (
+	"context"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine"
 )
 
@@ -174,4 +181,85 @@ func TestSyncer_Weigh_policies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// parts lists memories of one kind in several lists, each on a page of its own.
+type parts struct {
+	*listing
+	of map[string][]string // the ids of each list
+}
+
+func (p *parts) list(_ context.Context, n int, _ connector.Fetch) (connector.FetchedPage, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	names := slices.Sorted(maps.Keys(p.of))
+	page := connector.FetchedPage{List: names[n], Shifting: p.numbered}
+	for _, id := range p.of[names[n]] {
+		page.Memories = append(page.Memories, memory.Draft{ExternalID: id, Kind: "entry", Title: id})
+	}
+	if n+1 < len(names) {
+		page.Checkpoint = json.RawMessage(strconv.Itoa(n + 1))
+	}
+	return page, nil
+}
+
+// setupParts makes a full run of a list of three items and one of 30, whose items have the same kind.
+func setupParts(t *testing.T, shifting bool) (*running, *parts) {
+	t.Helper()
+	r, l := setupListing(t, 0)
+	l.numbered = shifting
+	p := &parts{listing: l, of: map[string][]string{"few": {"f0", "f1", "f2"}, "many": numbered("m", 30)}}
+	r.provider.answer(p.list)
+	r.sync(syncrun.Live, full)
+	r.Clock.Advance(time.Second)
+	return r, p
+}
+
+// TestSyncer_Weigh_lists waits before it removes all items of one of several lists, however few they are. A list that stays empty is not
+// asked for again.
+func TestSyncer_Weigh_lists(t *testing.T) {
+	t.Parallel()
+	r, p := setupParts(t, false)
+	p.of["few"], p.of["many"] = nil, numbered("m", 28)
+	j := r.waiting(5, 33)
+	r.cancel(j)
+	r.finish(j, syncrun.Cancelled)
+	r.wantStored(append(numbered("m", 30), "f0", "f1", "f2")...)
+	j = r.waiting(5, 33) // what no user has agreed to is asked for again
+	r.confirm(j)
+	r.finish(j, syncrun.Succeeded)
+	r.wantStored(numbered("m", 28)...)
+	p.of["many"] = numbered("m", 27)
+	r.Clock.Advance(time.Second)
+	r.sync(syncrun.Live, full)
+	r.wantStored(numbered("m", 27)...)
+}
+
+// TestSyncer_Weigh_lists_gone waits also if a list is no longer there, such as a repository of an organization.
+func TestSyncer_Weigh_lists_gone(t *testing.T) {
+	t.Parallel()
+	r, p := setupParts(t, false)
+	delete(p.of, "few")
+	r.waiting(3, 33)
+}
+
+// TestSyncer_Weigh_lists_shifting asks when the items would be removed: a run whose pages may have shifted removes nothing that only it
+// has missed.
+func TestSyncer_Weigh_lists_shifting(t *testing.T) {
+	t.Parallel()
+	r, p := setupParts(t, true)
+	p.of["few"] = nil
+	r.sync(syncrun.Live, full)
+	r.wantStored(append(numbered("m", 30), "f0", "f1", "f2")...)
+	r.waiting(3, 33)
+}
+
+// TestSyncer_Weigh_lists_configured removes a list that a change of the configuration has left out. A user has asked for that.
+func TestSyncer_Weigh_lists_configured(t *testing.T) {
+	t.Parallel()
+	r, p := setupParts(t, false)
+	delete(p.of, "few")
+	r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"many"}`) })
+	r.sync(syncrun.Live, full)
+	r.wantStored(numbered("m", 30)...)
 }

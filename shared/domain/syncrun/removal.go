@@ -3,7 +3,7 @@ package syncrun
 import "time"
 
 // ManyItems is from how many items on a full run that would remove more than half of them waits for a user. So does a run
-// that no longer shows any item of a list, however short: an empty list is a statement, but a broken provider makes it too.
+// that no longer shows any item of one of its lists, however short: an empty list is a statement, but a broken provider makes it too.
 const ManyItems = 20
 
 // Await limits how long a run waits for a user. Then it ends without removing anything.
@@ -42,6 +42,25 @@ type Weight struct {
 type List struct {
 	Items int `json:"items,omitempty"`
 	Gone  int `json:"gone,omitempty"`
+}
+
+// Filled names the lists of which full runs have shown items. A list that shows none any more is as likely to be broken as to be empty.
+type Filled struct {
+	Lists  Digests `json:"lists,omitempty"`
+	Source string  `json:"source,omitempty"` // what the run fetched, as Work.Source
+}
+
+// Emptied reports whether one of the lists is missing among those of which a run of a source has shown items.
+func (f Filled) Emptied(shown Digests, source string) bool {
+	return f.Source == source && len(f.Lists.without(shown)) > 0
+}
+
+// After returns the lists after a full run of a source. Those before stay as long as the run has left the removal of items to the next one.
+func (f Filled) After(shown Digests, source string, left Missed) Filled {
+	if f.Source == source && left.IDs.Len() > 0 {
+		shown = append(f.Lists.without(shown), shown...)
+	}
+	return Filled{shown, source}
 }
 
 // Place is a place among the stored items.

@@ -31,6 +31,7 @@ type Slot struct {
 	Failing  time.Time `json:"failing,omitzero"`  // since when every live run has failed
 
 	Missed Missed `json:"missed,omitzero"` // what the next full run removes if it misses it too
+	Filled Filled `json:"filled,omitzero"` // the lists that the next full run asks about if they are empty
 }
 
 // FreeSlot returns the provider's slot if no run holds it. A run that expired before it ended no longer holds the slot.

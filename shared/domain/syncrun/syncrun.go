@@ -102,6 +102,7 @@ type Work struct {
 	Incomplete      bool            `json:"incomplete,omitempty"` // a page may have missed items, so nothing is removed
 	Shifting        bool            `json:"shifting,omitempty"`   // a deletion may have moved items past the pages
 	Found           Digests         `json:"found,omitempty"`      // items of the slot's Missed that a page of this run has shown
+	Lists           Digests         `json:"lists,omitempty"`      // the lists of which a full run has shown items
 	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
 	Resumed         bool            `json:"resumed,omitempty"`    // the run began with the state of the run before
 	Denied          bool            `json:"denied,omitempty"`     // an item of the run was denied, or waits for an approval

@@ -119,6 +119,7 @@ type FetchedPage struct {
 	Goals      []goal.Draft
 	Notes      []NoteDraft
 	Gone       []Action        // memories and goals that the provider says it has deleted
+	List       string          // names the list that the page belongs to, where a run reads several; the same in every run
 	Skipped    []Skipped       // items that the connector cannot make a draft of
 	Warnings   []string        // what the user should look at, although the page was read
 	Checkpoint json.RawMessage // for the next page; nil on the last page

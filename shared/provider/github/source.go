@@ -111,6 +111,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 		if err != nil {
 			return connector.FetchedPage{}, err
 		}
+		page.List = name + "/" + string(at.List)
 		page.Shifting = at.Next != "" || r.config.Organization != "" // GitHub leaves out a repository that the token no longer sees
 		if next.List == "" && config.isSeveral() {
 			next = next.after(name).at(at.Repository+1, names, last)

@@ -100,6 +100,11 @@ func TestConnector_Fetch(t *testing.T) {
 	f.Put("releases", githubtest.Item{"tag_name": "v0", "published_at": "2020-01-01T00:00:00Z"})
 	f.Put("releases", githubtest.Item{"tag_name": "v2", "draft": true, "published_at": nil})
 	changed, due, began, moved := monday.Add(-time.Hour), monday.AddDate(0, 0, 91).Truncate(24*time.Hour), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), monday.AddDate(0, 0, -1).Truncate(24*time.Hour)
+	first, err := f.page(nil, true)
+	errtest.Must(t, err)
+	if want := "octo/app/issues"; first.List != want {
+		t.Errorf("the first page is of the list %q, want %q", first.List, want)
+	}
 	published := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	got := f.run(false, idle)
 	want := connector.FetchedPage{

@@ -140,7 +140,7 @@ func TestConnector_Fetch(t *testing.T) {
 		},
 		Skipped:  []connector.Skipped{{Item: "nameless", Reason: "it has no text or number at idPath"}},
 		Warnings: []string{`updatedAtPath of "8" is "5", which is no time that can be read, so it is left out; send RFC 3339, such as 2026-03-01T12:00:00Z`},
-		State:    json.RawMessage(`{}`), Incomplete: true,
+		State:    json.RawMessage(`{}`), List: "list", Incomplete: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("page of memories differs (-want +got):\n%s", diff)

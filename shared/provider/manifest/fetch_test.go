@@ -679,7 +679,10 @@ func TestFetch_streams(t *testing.T) {
 		_, err := p.run(n == 2)
 		errtest.Must(t, err)
 		got := 0
-		for _, page := range p.pages {
+		for stream, page := range p.pages {
+			if want := []string{"a", "b"}[stream]; n != 1 && page.List != want {
+				t.Errorf("run %d: page %d is of the list %q, want %q", n, stream, page.List, want)
+			}
 			got += len(page.Memories) + len(page.Goals)
 		}
 		if got != want {

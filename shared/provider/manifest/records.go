@@ -45,7 +45,7 @@ func (r *run) page(ctx context.Context, document []byte, header http.Header) (pa
 	if err != nil {
 		return page, err
 	}
-	page.Shifting, page.NotBefore = r.shifting(), r.exhausted(header)
+	page.List, page.Shifting, page.NotBefore = r.Name, r.shifting(), r.exhausted(header)
 	if page.Shifting && !r.at.Since.IsZero() {
 		r.at.State.Since = r.last.Began
 	}
