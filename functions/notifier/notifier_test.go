@@ -327,6 +327,36 @@ func TestTell(t *testing.T) {
 	})
 }
 
+// What was to go before the quiet hours, but could not, waits for their end: behind ten others of the hour, or because the host was away.
+func TestTell_Quiet(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	fake := d.channel()
+	for _, of := range []string{"ada", notice.Everyone} {
+		d.prefer(of, func(p *notice.Preferences) { p.Quiet = &notice.Quiet{From: "22:00", To: "07:00"} })
+	}
+	d.Clock.Set(time.Date(2126, 3, 2, 21, 59, 0, 0, time.UTC))
+	d.fill()
+	d.tell(d.alert("late", 1))
+	d.post.fails = []error{errors.New("451")}
+	escalated := d.alert("at any time", 1)
+	escalated.Always = true
+	for _, at := range []time.Time{time.Date(2126, 3, 2, 22, 1, 0, 0, time.UTC), time.Date(2126, 3, 2, 23, 30, 0, 0, time.UTC), time.Date(2126, 3, 3, 6, 59, 0, 0, time.UTC)} {
+		d.Clock.Set(at)
+		d.sendAll()
+	}
+	if got := []int{len(d.sent()), len(fake.Posted())}; !slices.Equal(got, []int{notice.PerHour, notice.PerHour}) {
+		t.Errorf("mails and messages before the end of the quiet hours = %v, want %d each", got, notice.PerHour)
+	}
+	d.post.fails = nil
+	d.tell(escalated)
+	d.Clock.Set(time.Date(2126, 3, 3, 7, 0, 0, 0, time.UTC))
+	d.later()
+	if diff := cmp.Diff([]string{"ada: at any time stopped", "ada: late stopped"}, d.sent()[notice.PerHour:]); diff != "" {
+		t.Errorf("later mails differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	t.Run("reminded, then every founder from the half of its time", func(t *testing.T) {

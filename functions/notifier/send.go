@@ -94,6 +94,9 @@ func (n *Notifier) send(ctx context.Context, c store.Company, id string) (due ti
 	if s.notice.Attempts >= maxAttempts {
 		return time.Time{}, s.close(ctx, notice.Failed, "it was begun twelve times, and no try came to an end")
 	}
+	if quiet := s.quiet(); quiet.After(s.now) {
+		return quiet, s.rest(ctx, quiet)
+	}
 	if s.notice.Name == notice.Invitation && s.notice.Attempts == 0 && !s.invites.Add(s.person.Email) {
 		return time.Time{}, s.omit(ctx, "too many invitations were mailed today; give the person the token by another way")
 	}
@@ -222,6 +225,20 @@ func (s *sending) delay(ctx context.Context, box string, free time.Time, why str
 	}
 	s.notice.DueAt, s.notice.Reason = free.UTC(), why
 	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version), s.box.Save(s.company, box, s.boxAt))
+}
+
+// quiet returns when the quiet hours end that have begun since the notice got its time, or now.
+func (s *sending) quiet() time.Time {
+	if s.notice.Hurries() || len(s.notice.Joined) > 0 { // some of those may hurry
+		return s.now
+	}
+	return s.preference.Due(s.notice.Kind, s.now)
+}
+
+// rest keeps the notice until the end of the quiet hours.
+func (s *sending) rest(ctx context.Context, quiet time.Time) error {
+	s.notice.DueAt, s.notice.Reason = quiet.UTC(), "it waits for the end of the quiet hours"
+	return s.company.Commit(ctx, s.notice.Replace(s.company, s.version))
 }
 
 // maxJoined limits the notices in one mail.

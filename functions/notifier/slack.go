@@ -58,6 +58,9 @@ func (s *sending) post(ctx context.Context) (due time.Time, err error) {
 	if why != "" {
 		return time.Time{}, s.omit(ctx, why)
 	}
+	if quiet := s.quiet(); quiet.After(s.now) {
+		return quiet, s.rest(ctx, quiet)
+	}
 	if free := s.box.Free(s.now); free.After(s.now) && !p.alone() {
 		return free, p.delay(ctx, notice.SlackBox, free, "the channel got ten messages within an hour; the rest comes in one")
 	}

@@ -25,7 +25,7 @@ func (d Deps) registerNoticePreferences(api huma.API) {
 	web.Register(api, own(noticeOperation(http.MethodGet, path, "get-notice-preferences", "Get what you want to be told",
 		"The caller's own preferences, or the defaults: those of the company (see put-notice-defaults), or mails at any time, with times in UTC. Of a caller who follows the defaults, a click in a mail ends one kind alone.", http.StatusOK, "")), getNoticePreferences)
 	web.Register(api, own(noticeOperation(http.MethodPut, path, "put-notice-preferences", "Choose what you want to be told",
-		"Replaces the caller's own preferences. Mails about the own access always come. The brief comes at its time of day in the time zone, once a day at most. A notice that already waits follows the new channels, but keeps its time.",
+		"Replaces the caller's own preferences. Mails about the own access always come. The brief comes at its time of day in the time zone, once a day at most. A notice that already waits follows the new channels and quiet hours, but comes no sooner.",
 		http.StatusOK, "")), d.putNoticePreferences)
 	web.Register(api, own(noticeOperation(http.MethodDelete, path, "delete-notice-preferences", "Follow the company's defaults",
 		"Removes what the caller has chosen, also by a click in a mail. The company's defaults count again, and their changes reach the caller.",
