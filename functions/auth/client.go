@@ -219,7 +219,7 @@ func narrow(claims *token.Claims, wanted string) error {
 	scopes := strings.Fields(wanted)
 	for _, scope := range scopes {
 		if !slices.Contains(claims.Scopes, scope) {
-			return web.OAuthError("invalid_scope", fault.New(fault.Malformed, "the client does not have each scope of the request, or its owner lost one"))
+			return web.OAuthError("invalid_scope", fault.New(fault.Malformed, "the client, or the person whose token it is, does not have each scope of the request; ask for fewer"))
 		}
 	}
 	claims.Scopes = slices.Compact(slices.Sorted(slices.Values(scopes)))

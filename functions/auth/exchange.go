@@ -46,7 +46,7 @@ func (d Deps) exchangeCode(ctx context.Context, in TokenRequest) (*loginOutput, 
 	if login.Disabled {
 		return nil, errGrant("the user is disabled; ask a founder of the company")
 	}
-	return d.open(ctx, proof{At: d.Now(), Provider: true}, login)
+	return d.openFor(ctx, in, proof{At: d.Now(), Provider: true}, login)
 }
 
 // badGrant is the answer to a code that is not accepted, or whose user is gone (RFC 6749 §5.2).

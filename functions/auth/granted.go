@@ -166,10 +166,12 @@ func (d Deps) claimsOfGrant(ctx context.Context, c store.Company, g grant.Grant,
 	if g.Executive == "" { // it acts for the person, whose ending ends the token
 		claims.Subject, claims.Generation, claims.Depends = g.UserID, claims.Depends[g.UserID], map[string]int64{g.ID: 0}
 	}
-	claims.Resource = g.Resource
+	if g.Resource != "" { // the company's MCP endpoint, at the address that the service had then
+		claims.Resource = token.MCPResource(d.Issuers[0], c.ID())
+	}
 	if in.Resource != "" {
 		asked, err := d.resource(in.Resource, c.ID())
-		if err == nil && asked != g.Resource {
+		if err == nil && asked != claims.Resource {
 			err = errTarget("the resource is not the one that was authorized")
 		}
 		if err != nil {

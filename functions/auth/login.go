@@ -164,9 +164,14 @@ func errCredentials() error {
 	return fault.New(fault.Unauthenticated, "the e-mail address or the password is wrong")
 }
 
-// open issues a token of a login. others are further logins of the same person. Without the second factor that the company requires, the
-// token has no scopes.
+// open issues a token of a login, for the API with all its scopes.
 func (d Deps) open(ctx context.Context, p proof, login user.Login, others ...user.Login) (*loginOutput, error) {
+	return d.openFor(ctx, TokenRequest{}, p, login, others...)
+}
+
+// openFor issues a token of a login, with the resource and the scopes of a request. others are further logins of the same person. Without
+// the second factor that the company requires, the token has no scopes.
+func (d Deps) openFor(ctx context.Context, in TokenRequest, p proof, login user.Login, others ...user.Login) (*loginOutput, error) {
 	tokenID := id.New()
 	c, _, err := company.Get(ctx, store.For(d.Store, login.CompanyID))
 	if err != nil {
@@ -175,6 +180,12 @@ func (d Deps) open(ctx context.Context, p proof, login user.Login, others ...use
 	claims := token.Claims{
 		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
 		Scopes: login.Scopes(), Generation: login.Generation, Expires: p.Until, AuthTime: p.At, Methods: p.Methods,
+	}
+	if claims.Resource, err = d.resource(in.Resource, login.CompanyID); err != nil {
+		return nil, err
+	}
+	if err := narrow(&claims, in.Scope); err != nil {
+		return nil, err
 	}
 	weak := c.SecondFactor && !p.strong()
 	if weak {

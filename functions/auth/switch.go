@@ -19,6 +19,9 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 	if in.SubjectTokenType == "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/subject_token_type", Detail: "token exchange needs subject_token_type"}})
 	}
+	if in.ActorToken != "" || in.ActorTokenType != "" {
+		return nil, errExchange("an audience and an actor_token do not go together; get a token of the other company first, and exchange that one with the actor_token of an executive there")
+	}
 	claims, err := exchanged(ctx, in.SubjectToken)
 	if err != nil {
 		return nil, err
@@ -36,7 +39,7 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 	if len(account.Factors) > 0 && !by.strong() {
 		return nil, errTarget("the session began without the person's second factor; log in again with it")
 	}
-	out, err := d.open(ctx, by, chosen, slices.Delete(open, at, at+1)...)
+	out, err := d.openFor(ctx, in, by, chosen, slices.Delete(open, at, at+1)...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"orgops/functions/auth"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -84,4 +85,38 @@ func TestSwitch_Refused(t *testing.T) {
 	h.Forget()
 	refuse("into a company that disabled the user", h.A.Token, h.B.ID, "invalid_target")
 	refuse("out of it", held, h.A.ID, "invalid_request")
+}
+
+// TestSwitch_Narrow gives a token of another company for the resource and the scopes that the request names, and for no actor.
+func TestSwitch_Narrow(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	asks := func(name, value string) *webtest.Response {
+		return h.Do("POST", "/auth/token", "", url.Values{
+			"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {h.A.Token},
+			"subject_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "audience": {h.B.ID}, name: {value},
+		}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	}
+	mcp := token.MCPResource(issuer, h.B.ID)
+	claims, err := h.Verifier.Verify(read(asks("resource", mcp).Want(200)).Token, mcp)
+	errtest.Must(t, err)
+	if claims.Resource != mcp {
+		t.Errorf("resource = %q, want %q", claims.Resource, mcp)
+	}
+	claims, err = h.Verifier.Verify(read(asks("scope", "memory:read").Want(200)).Token)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{"memory:read"}, claims.Scopes); diff != "" {
+		t.Errorf("scopes differ (-want +got):\n%s", diff)
+	}
+	for _, tt := range [][3]string{
+		{"resource", token.MCPResource(issuer, h.A.ID), "invalid_target"},
+		{"scope", "executives:write", "invalid_scope"},
+		{"actor_token", h.A.Token, "invalid_request"},
+		{"actor_token_type", "urn:ietf:params:oauth:token-type:access_token", "invalid_request"},
+	} {
+		if got := refused(asks(tt[0], tt[1])); [2]any{got.Status, got.Code} != [2]any{400, tt[2]} {
+			t.Errorf("%s: %d %q, want 400 %q", tt[0], got.Status, got.Code, tt[2])
+		}
+	}
 }

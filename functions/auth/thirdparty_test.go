@@ -332,6 +332,28 @@ func TestThirdParty_MCP(t *testing.T) {
 	m.Do("POST", m.at("/mcp"), m.A.Token, nil).WantProblem(401, "unauthenticated") // a founder's own token is not passed on
 }
 
+// TestThirdParty_Moved lets a grant for MCP go on when the service gets another address, whichever address a refresh names.
+func TestThirdParty_Moved(t *testing.T) {
+	t.Parallel()
+	m := withEndpoint(newMachines(t))
+	p := m.document(nil)
+	former := "https://former.test"
+	refresh := p.granted(object{"resource": token.MCPResource(issuer, m.A.ID)}, nil).Refresh
+	s := store.For(m.Store, m.A.ID)
+	all, err := grant.List(t.Context(), s, m.clock.Now())
+	errtest.Must(t, err)
+	all[0].Resource = token.MCPResource(former, m.A.ID) // as a release stored it that knew the former address alone
+	errtest.Must(t, s.Commit(t.Context(), all[0].Save(s)))
+	for name, change := range map[string]object{"the current address": {"resource": token.MCPResource(issuer, m.A.ID)}, "none": nil} {
+		again := p.got(p.refreshed(refresh, change))
+		if status := m.Do("POST", m.at("/mcp"), again.Access, nil).Status; status != 204 {
+			t.Errorf("%s: status at MCP = %d, want 204", name, status)
+		}
+		refresh = again.Refresh
+	}
+	m.wantRefused("the API", p.refreshed(refresh, object{"resource": issuer}), 400, "invalid_target")
+}
+
 // TestThirdParty_Executive lets a third party act as an executive, which only a founder can.
 func TestThirdParty_Executive(t *testing.T) {
 	t.Parallel()
