@@ -43,7 +43,7 @@ function Choices({ id, field, value, set, about }) {
   </div>`;
 }
 
-/** SchemaForm is a form for a JSON Schema. submit gets the body, and rejects with a Problem whose pointers name fields. */
+/** SchemaForm is a form for a JSON Schema. What may be left out and is typed as JSON is folded away while it is empty. submit gets the body, and rejects with a Problem whose pointers name fields. */
 export function SchemaForm({ schema, config, label, submit, prefix = 'f', children }) {
   const fields = fieldsOf(schema);
   const [form, setForm] = useState(() => typed(fields, config));
@@ -61,9 +61,12 @@ export function SchemaForm({ schema, config, label, submit, prefix = 'f', childr
     try { await submit(bodyOf(fields, form)); } catch (p) { setProblem(p); }
     setBusy(false);
   };
+  const folded = (f) => f.kind === 'json' && !f.required;
+  const control = (f) => html`<${Field} key=${f.name} id=${`${prefix}-${f.name}`} field=${f} value=${form[f.name]} errors=${of(f.name)} set=${(v) => setForm((all) => ({ ...all, [f.name]: v }))} />`;
   return html`<form class="stack" onSubmit=${send} noValidate>
     <div ref=${summary} tabindex="-1" class=${problem ? '' : 'nothing'}><${Trouble} problem=${problem} links=${links} /></div>
-    ${fields.map((f) => html`<${Field} key=${f.name} id=${`${prefix}-${f.name}`} field=${f} value=${form[f.name]} errors=${of(f.name)} set=${(v) => setForm((all) => ({ ...all, [f.name]: v }))} />`)}
+    ${fields.filter((f) => !folded(f)).map(control)}
+    ${fields.some(folded) && html`<details open=${fields.some((f) => folded(f) && (form[f.name] || of(f.name).length > 0))}><summary>For developers</summary><div class="stack inside">${fields.filter(folded).map(control)}</div></details>`}
     ${children}
     <p class="row"><button class="primary" disabled=${busy} aria-busy=${busy || undefined}>${busy ? `${label}…` : label}</button></p>
   </form>`;
