@@ -200,7 +200,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			return
 		}
 		if ownKey {
-			if _, err := idempotencyKey(keys); err != nil {
+			if _, err := idempotencyKey(keys, req.caller); err != nil {
 				s.refuse(w, r, err)
 				return
 			}

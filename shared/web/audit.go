@@ -264,7 +264,7 @@ func (t *trail) last(status int) (write func(context.Context) error, ok bool) {
 	status = cmp.Or(t.refused, status)
 	outcome := outcomeOf(status)
 	if !t.known && t.blank != nil && outcome != "success" {
-		_, ok = t.server.failures.count(t.stranger, t.server.opts.Now())
+		_, ok = t.server.strangers.count(t.stranger, t.server.opts.Now())
 		return t.blank, ok
 	}
 	if !t.known || outcome == "success" && (t.written || t.told) {

@@ -47,7 +47,7 @@ type record struct {
 
 // doOnce runs a request with a key, or replays its first answer. secret says whether the operation's answers hold a secret.
 func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, secret bool, run http.HandlerFunc) error {
-	key, err := idempotencyKey(r.Header.Values(idempotencyHeader))
+	key, err := idempotencyKey(r.Header.Values(idempotencyHeader), req.caller)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, se
 		return handlerError("cannot read request body", []error{err})
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	rec := record{Fingerprint: s.fingerprint(r, req, body), StartedAt: s.opts.Now().UTC()}
+	rec := record{Fingerprint: s.fingerprint(r, body), StartedAt: s.opts.Now().UTC()}
 	version, first, err := s.claim(r.Context(), req.tenant, key, rec)
 	if err != nil {
 		return err
@@ -169,17 +169,17 @@ func (s *Server) settle(ctx context.Context, req *request, outcome func(context.
 	}
 }
 
-func (s *Server) fingerprint(r *http.Request, req *request, body []byte) string {
+func (s *Server) fingerprint(r *http.Request, body []byte) string {
 	mac := hmac.New(sha256.New, s.fingerprintKey)
-	for _, part := range []string{r.Method, r.URL.RequestURI(), req.caller.UserID, string(body)} {
+	for _, part := range []string{r.Method, r.URL.RequestURI(), string(body)} {
 		fmt.Fprintf(mac, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// idempotencyKey returns the store key for the header's value: a quoted string, as in the draft, or the bare text. It
-// refuses more than one header.
-func idempotencyKey(values []string) (string, error) {
+// idempotencyKey returns the store key for the caller and the header's value: a quoted string, as in the draft, or the bare text. Each
+// user, client and executive has keys of its own. It refuses more than one header.
+func idempotencyKey(values []string, caller Caller) (string, error) {
 	text := ""
 	if len(values) == 1 {
 		text = strings.Trim(strings.TrimSpace(values[0]), `"`)
@@ -188,7 +188,7 @@ func idempotencyKey(values []string) (string, error) {
 	if text == "" || len(text) > 255 || !visible {
 		return "", fault.New(fault.Malformed, "Idempotency-Key must be one key of 1 to 255 visible ASCII characters")
 	}
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256([]byte(strings.Join([]string{caller.UserID, caller.Client, caller.Executive, text}, " "))) // no part has a space
 	return idempotencyPrefix + hex.EncodeToString(sum[:]), nil
 }
 

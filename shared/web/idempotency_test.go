@@ -99,12 +99,17 @@ func TestServer_IdempotencyKey(t *testing.T) {
 	post(h.A.Token, `{}`, "k2").Want(201)
 	h.Do("POST", "/companies/"+h.B.ID+"/count", h.B.Token, `{}`, "Idempotency-Key", "k1").Want(201)
 	wantRuns(t, done, 3) // a key with another text or of another company is another key
-	for range 2 {        // a refused or failed request runs again
+	other := h.UserToken(h.A.ID, "0198c5f2-7a00-7000-8000-00000000000b", user.Founder)
+	if got := post(other, `{"how":"y"}`, "k1").Want(201); bytes.Equal(got.Body, first.Body) {
+		t.Errorf("another user's request with the key got the first user's answer: %s", got.Body)
+	}
+	wantRuns(t, done, 4)
+	for range 2 { // a refused or failed request runs again
 		post(h.A.Token, `{"how":"refuse"}`, "k3").WantProblem(404, "not-found")
 		post(h.A.Token, `{"how":"panic"}`, "k4").WantProblem(500, "internal")
 		post(h.A.Token, `{"how":5}`, "k5").WantProblem(422, "invalid")
 	}
-	wantRuns(t, done, 7)
+	wantRuns(t, done, 8)
 	for _, key := range []string{" ", `""`, "a b", "é", strings.Repeat("k", 256)} {
 		post(h.A.Token, `{}`, key).WantProblem(400, "malformed")
 	}

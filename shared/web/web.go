@@ -73,8 +73,9 @@ type Server struct {
 	router         *chi.Mux
 	api            *api
 	cursors        *cursors
-	failures       failures
-	fingerprintKey []byte // of requests with an Idempotency-Key
+	failures       failures // of known users
+	strangers      failures // of unknown names, which could fill the table of the known users
+	fingerprintKey []byte   // of requests with an Idempotency-Key
 	operations     []*huma.Operation
 	marked         sync.Once
 }
