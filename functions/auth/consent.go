@@ -142,6 +142,9 @@ func (d Deps) allowed(ctx context.Context, w wanted, in ConsentRequest) (grant.G
 	if err != nil {
 		return grant.Grant{}, err
 	}
+	if err := d.goesOn(ctx, caller.Company, ownSession(ctx)); err != nil {
+		return grant.Grant{}, err
+	}
 	g := grant.Grant{ID: id.New(), Generation: login.Generation, Client: w.document.client(), UserID: caller.UserID, Provider: caller.Provider, Strong: strong, CreatedAt: now}
 	if w.companyID != "" {
 		g.Resource = token.MCPResource(d.Issuers[0], w.companyID)

@@ -67,6 +67,9 @@ func (d Deps) present(ctx context.Context, authorization string) (company.Consen
 	if claims.Client != "" {
 		return company.Consent{}, proof{}, fault.New(fault.Forbidden, "only a person accepts an invitation; send the token of a user who logged in")
 	}
+	if err := d.goesOn(ctx, claims.Company, sessionOf(claims)); err != nil {
+		return company.Consent{}, proof{}, err
+	}
 	by := proof{At: claims.AuthTime, Methods: claims.Methods, Until: claims.Expires}
 	return company.Consent{CompanyID: claims.Company, UserID: claims.Subject, Strong: by.strong()}, by, nil
 }

@@ -7,6 +7,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
+	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -73,6 +74,28 @@ func (d Deps) caller(ctx context.Context) (user.User, error) {
 		return user.User{}, errGone()
 	}
 	return u, err
+}
+
+// goesOn returns fault.Unauthenticated for a session that was ended. A token is accepted for some seconds after its session, but what is made
+// of it, such as a token of another company, would outlive the ending. The caller reads the login before: an ending after that read ends
+// what is made of the login too.
+func (d Deps) goesOn(ctx context.Context, companyID string, s user.Session) error {
+	err := s.Check(ctx, store.For(d.Store, companyID))
+	if fault.KindOf(err) == fault.Forbidden {
+		return fault.New(fault.Unauthenticated, "the token was ended; log in again")
+	}
+	return err
+}
+
+// sessionOf returns the session of a token.
+func sessionOf(c token.Claims) user.Session {
+	return user.Session{UserID: c.Subject, TokenID: c.ID, Generation: c.Generation}
+}
+
+// ownSession returns the session of the request.
+func ownSession(ctx context.Context) user.Session {
+	caller := web.CallerOf(ctx)
+	return user.Session{UserID: caller.UserID, TokenID: caller.TokenID, Generation: caller.Generation}
 }
 
 func errGone() error {

@@ -68,23 +68,31 @@ func (d Deps) personOf(ctx context.Context, claims token.Claims) (company.Accoun
 	if u.Identity != "" {
 		return company.Account{}, errTarget("a sign-in through a company's identity provider leads to no other company; log in to the other one")
 	}
-	account, err := d.accountOf(ctx, claims.Company, u)
+	account, err := d.accountOf(ctx, u, claims.Company, sessionOf(claims))
 	return account, removed(err)
 }
 
-// accountOf reads the account of a user of a company. It returns fault.NotFound if the user has none.
-func (d Deps) accountOf(ctx context.Context, companyID string, u user.User) (company.Account, error) {
+// accountOf reads the account of a user of a company. It returns fault.NotFound if the user has none, and fault.Unauthenticated if the
+// session was ended.
+func (d Deps) accountOf(ctx context.Context, u user.User, companyID string, s user.Session) (company.Account, error) {
 	all, err := company.Accounts(ctx, d.Store, u.Email)
 	if err != nil {
 		return company.Account{}, err
 	}
-	return company.AccountOf(all, companyID, u.ID)
+	account, err := company.AccountOf(all, companyID, u.ID)
+	if err != nil {
+		return account, err
+	}
+	return account, d.goesOn(ctx, companyID, s)
 }
 
-// removed says for a token exchange that there is no such user.
+// removed says for a token exchange that there is no such user, or session.
 func removed(err error) error {
-	if fault.KindOf(err) == fault.NotFound {
+	switch fault.KindOf(err) {
+	case fault.NotFound:
 		return errExchange("the user of the token was removed")
+	case fault.Unauthenticated:
+		return errExchange("a token is missing, or is not accepted; get a new one")
 	}
 	return err
 }

@@ -120,3 +120,26 @@ func TestSwitch_Narrow(t *testing.T) {
 		}
 	}
 }
+
+// TestSessions_Ended makes nothing of a session that was ended, while its token is still accepted for some seconds: no token of another
+// company, no membership, no grant and no second factor.
+func TestSessions_Ended(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	h := m.Harness
+	p := m.document(nil)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	invited := invites(t, h, founds(t, h, "Gamma", "gus@gamma.test", another).CompanyID, h.A.Email)
+	held := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password, "company": h.A.ID}).Token
+	h.Do("GET", "/auth/factors", held, nil).Want(200)
+	h.Do("POST", "/auth/sign-out", held, nil).Want(204)
+
+	if got := refused(switches(h, held, h.B.ID).Want(400)).Code; got != "invalid_request" {
+		t.Errorf("code of the switch = %q, want invalid_request", got)
+	}
+	h.Do("POST", "/auth/invitation", held, map[string]string{"token": invited}).WantProblem(401, "unauthenticated")
+	body := p.request(nil)
+	body["allow"], body["scopes"] = true, []string{"memory:read"}
+	h.Do("POST", "/auth/consent", held, body).WantProblem(401, "unauthenticated")
+	h.Do("POST", "/auth/factors", held, object{"kind": "totp"}).WantProblem(401, "unauthenticated")
+}
