@@ -3,7 +3,6 @@ package notifier
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -38,7 +37,7 @@ func (n *Notifier) refuse(ctx context.Context, c store.Company, userID, address 
 		if fault.KindOf(err) == fault.NotFound {
 			return nil
 		}
-		if err != nil || u.MailRefusedAt != nil || !strings.EqualFold(u.Email, address) {
+		if err != nil || u.MailRefusedAt != nil || store.Login(u.Email) != store.Login(address) {
 			return err
 		}
 		now := n.Now().UTC().Truncate(time.Millisecond)

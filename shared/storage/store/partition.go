@@ -23,21 +23,29 @@ func (p Partition) CompanyID() (id string, ok bool) {
 func companyPartition(id string) Partition { return Partition{"C#" + id} }
 
 // Login returns the partition of an e-mail address. It holds the login and the count of recent attempts. The key is a hash
-// of the address, so no key holds personal data.
+// of the address, so no key holds personal data. Addresses that differ in the case of ASCII letters alone share one. Those that
+// Unicode folds into them, as the Kelvin sign into k, are other mailboxes: their owners would share logins.
 func Login(email string) Partition {
-	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
+	sum := sha256.Sum256([]byte(strings.Map(lower, strings.TrimSpace(email))))
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
 }
 
+func lower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return r
+}
+
 // Network returns the partition of a network from which logins are tried. It equals no partition of an e-mail address, because Login
-// hashes lower-case texts only.
+// hashes no text with a capital ASCII letter.
 func Network(source string) Partition {
 	sum := sha256.Sum256([]byte("Network " + source))
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
 }
 
 // Secret returns the partition of what a secret text leads to, of which only a hash is stored. It equals no partition of an e-mail
-// address, because Login hashes lower-case texts only.
+// address, because Login hashes no text with a capital ASCII letter.
 func Secret(text string) Partition {
 	sum := sha256.Sum256([]byte("Secret " + text))
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
@@ -47,7 +55,7 @@ func Secret(text string) Partition {
 func Identity(key string) Partition { return Partition{"L#" + key} }
 
 // IdentityKey returns the key of the login of a company's user, whom the issuer knows as subject. It equals no key of an
-// e-mail address, because Login hashes lower-case texts only.
+// e-mail address, because Login hashes no text with a capital ASCII letter.
 func IdentityKey(companyID, issuer, subject string) string {
 	hash := sha256.New()
 	for _, part := range []string{companyID, issuer, subject} {
