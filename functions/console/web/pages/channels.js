@@ -6,7 +6,7 @@ import { route } from '../lib/route.js';
 import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from './form.js';
 import { Preferences } from './notices.js';
-import { asShown, ifMatch, useGuard } from '../ui/guard.js';
+import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, bad, Head, Time } from '../ui/parts.js';
 
 const kinds = { title: 'Kinds', type: 'array', items: { enum: ['approval', 'alert', 'brief'] }, description: 'What goes to the channel. None chosen: all. The brief comes at the time of the company\'s defaults.' };
@@ -50,7 +50,7 @@ function Editor({ path, title, fields, about, view, consequences, always, of, et
   const put = (body, headers) => call('PUT', path, { body, headers }), done = () => { changed(); setSaid('Stored.'); };
   const submit = async (body) => {
     setSaid('');
-    if (guard) await guard.write(view(body), (tag) => put(body, ifMatch(tag)), done); else { await put(body); done(); }
+    if (guard) await guard.write(view(body), (tag) => put(body, ifMatch(tag)), done); else { await put(body, createOnly); done(); }
   };
   const test = async () => {
     const { body } = await call('POST', `${path}/test`);

@@ -7,6 +7,19 @@ import { chromium } from 'playwright-core';
 const { BASE, COMPANY, EMAIL, PASSWORD, SECRET } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** bound lists the writes that take an entity tag, by the document: [method, path]. A script without a company opens no console. */
+const bound = COMPANY ? await writes() : [];
+
+async function writes() {
+  const { paths } = await (await fetch(`${BASE}/openapi.json`)).json();
+  return Object.entries(paths).flatMap(([path, operations]) => Object.entries(operations)
+    .filter(([, o]) => o.parameters?.some((p) => p.name === 'If-Match'))
+    .map(([method]) => [method.toUpperCase(), new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)]));
+}
+
+/** unguarded reports whether a request may replace what its person has not seen: it takes an entity tag, and has none. */
+const unguarded = (r) => !r.headers()['if-match'] && !r.headers()['if-none-match'] && bound.some(([method, path]) => method === r.method() && path.test(new URL(r.url()).pathname));
+
 /** open starts a browser and a page that records what must not happen. */
 export async function open({ width = 1280, height = 900, theme = 'light' } = {}) {
   const program = process.env.CHROMIUM || await (await import('@sparticuz/chromium')).default.executablePath();
@@ -23,6 +36,7 @@ export async function open({ width = 1280, height = 900, theme = 'light' } = {})
     addEventListener('securitypolicyviolation', (e) => window.breaches.push(`${e.violatedDirective}: ${e.blockedURI}`));
   });
   page.on('request', (r) => { seen.requests.push(r.url()); if (!r.url().startsWith(BASE) && r.url() !== 'about:blank') seen.wrong.push(`a request to another host: ${r.url()}`); });
+  page.on('request', (r) => { if (unguarded(r)) seen.wrong.push(`a write without the version that the page shows: ${r.method()} ${r.url()}`); });
   page.on('pageerror', (e) => seen.wrong.push(`an error: ${e.message}`));
   page.on('console', (m) => {
     if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) seen.wrong.push(`in the browser's log: ${m.text()}`);

@@ -155,6 +155,51 @@ const steps = {
     await dialog.getByText('Another person changed this').waitFor();
     need('the row of the role', await cells('Keeps the timeline'), ['Role', 'Keeps the timeline tidy', 'Theirs', 'Mine']);
   },
+  async clients() {
+    const { id } = await other('POST', 'operations/clients', { name: 'Nightly report', purpose: 'Reports', owner: (await other('GET', 'operations/users')).items[0].id, scopes: ['memory:read'] });
+    await visit(page, '#/operations/clients');
+    await main.getByRole('row').filter({ hasText: 'Nightly report' }).getByRole('button', { name: 'New secret…' }).click();
+    await dialog.getByText('It is active now').waitFor();
+    await other('PATCH', `operations/clients/${id}`, { disabled: true });
+    await dialog.getByRole('button', { name: 'New secret' }).click();
+    await dialog.getByText('It changed while the page was open').waitFor();
+    await dialog.getByText('It is disabled now').waitFor();
+    need('the secrets', await stored(`operations/clients/${id}`, (c) => c.secrets.length), 1);
+    await dialog.getByRole('button', { name: 'New secret' }).click();
+    await main.getByText('Keep the secret of Nightly report now').waitFor();
+    await closed();
+    await main.getByRole('row').filter({ hasText: 'Nightly report' }).getByRole('button', { name: 'Enable…' }).click();
+    await dialog.getByRole('button', { name: 'Enable' }).click();
+    await closed();
+    need('the state', await stored(`operations/clients/${id}`, (c) => c.disabled), false);
+  },
+  async channels() {
+    const card = main.locator('section').filter({ has: page.getByRole('heading', { name: 'Mail', exact: true }) }), name = card.getByLabel("Sender's name");
+    await visit(page, '#/operations/channels');
+    await name.fill('Mine');
+    await other('PUT', 'operations/channels/mail', { name: 'Theirs' });
+    await card.getByRole('button', { name: 'Store' }).click();
+    await card.getByText('nothing was replaced').waitFor();
+    need('the name that is stored', await stored('operations/channels/mail', (c) => c.name), 'Theirs');
+    await visit(page, '#/today');
+    await visit(page, '#/operations/channels');
+    await name.fill('Mine');
+    await other('PUT', 'operations/channels/mail', { name: 'Theirs, later' });
+    await card.getByRole('button', { name: 'Store' }).click();
+    await dialog.getByText('Another person changed this').waitFor();
+    need('the row of the name', await cells('Theirs'), ['Name', 'Theirs', 'Theirs, later', 'Mine']);
+    await dialog.getByRole('button', { name: 'Keep mine and store over it' }).click();
+    await closed();
+    const defaults = main.locator('section').filter({ has: page.getByRole('heading', { name: 'Defaults of the company' }) });
+    await defaults.getByLabel('Time zone').fill('Europe/Paris');
+    const { channels } = await other('GET', 'notices/defaults');
+    await other('PUT', 'notices/defaults', { timeZone: 'Europe/Berlin', channels });
+    await defaults.getByRole('button', { name: 'Store' }).click();
+    await dialog.getByText('Another person changed this').waitFor();
+    need('the row of the time zone', await cells('Time zone'), ['Time zone', 'UTC', 'Europe/Berlin', 'Europe/Paris']);
+    await dialog.getByRole('button', { name: 'Take theirs, drop mine' }).click();
+    need('the time zone', await defaults.getByLabel('Time zone').inputValue(), 'Europe/Berlin');
+  },
 };
 
 let at = 'the login';

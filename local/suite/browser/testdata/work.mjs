@@ -201,19 +201,40 @@ const steps = {
     need('the preferences', [chosen.timeZone, chosen.quiet, chosen.channels.alert], ['Europe/Berlin', { from: '22:00', to: '07:00' }, []]);
     await everywhere(page, 'the account');
   },
-  async words() { // a long word pushes nothing away
-    const long = 'Donaudampfschifffahrtsgesellschaftskapitaen'.repeat(6);
+  async words() { // what strangers write pushes nothing away and is cut nowhere, on every page that a link leads to
+    const hostile = ['Donaudampfschifffahrtsgesellschaftskapitaen'.repeat(6), `<img src=x onerror=alert(1)><b>${'W'.repeat(90)}`, 'شركةالملاحةالبخارية'.repeat(12), '👩‍👩‍👧‍👦🏴‍☠️'.repeat(40), `https://example.com/${'a'.repeat(300)}`];
+    let turn = 0;
     await page.route('**/companies/**', async (r) => {
       const response = await r.fetch(), body = await response.text();
-      return r.fulfill({ response, body: body.replace(/"(title|name|email|reason|error|event|description|rationale|text)":"(?:[^"\\]|\\.)*"/g, (_, key) => `"${key}":"${long}"`) });
+      return r.fulfill({ response, body: body.replace(/"(title|name|email|reason|error|event|description|rationale|text|detail|subject|purpose|role|failure|excerpt|why|clientName|clientHost)":"(?:[^"\\]|\\.)*"/g, (_, key) => `"${key}":${JSON.stringify(hostile[turn++ % hostile.length])}`) });
     });
-    for (const width of [1280, 320]) {
-      await page.setViewportSize({ width, height: 700 });
-      for (const place of ['#/today', '#/health', '#/recommendations', '#/timeline', '#/integrations', '#/integrations/webhook', '#/integrations/webhook/settings', '#/deliveries', '#/operations/audit', '#/operations/users']) {
-        await visit(page, place);
-        need(`the width of ${place}`, await page.evaluate(() => document.documentElement.scrollWidth), width);
-        if (width === 1280) need(`the width of the table of ${place}`, await page.evaluate(() => [...document.querySelectorAll('.scroll')].every((s) => s.scrollWidth <= s.clientWidth + 1)), true);
-      }
+    const shape = (place) => place.replace(/\?.*/, '').replaceAll(/[0-9a-f-]{36}|[0-9a-f]{32,}/g, '*').replace(/\/events\/.*/, '/events/*');
+    const linked = () => page.locator('a[href^="#/"]').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+    const seen = new Map(), queue = ['#/today'];
+    await page.setViewportSize({ width: 360, height: 700 });
+    for (let place = queue.pop(); place; place = queue.pop()) {
+      if (seen.has(shape(place))) continue;
+      seen.set(shape(place), place);
+      await visit(page, place);
+      await page.evaluate(() => { for (const d of document.querySelectorAll('main details')) d.open = true; });
+      await settled(page);
+      const [width, cut] = await page.evaluate(() => [document.documentElement.scrollWidth, [...document.querySelectorAll('#app *')].filter((e) => {
+        if (e.closest('.skip, .unseen, .scroll, .tabs, nav, svg, pre, thead') || !e.checkVisibility() || ![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim())) return false;
+        const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+        return box.right > innerWidth + 1 || box.left < -1 || (style.overflowX !== 'visible' && style.overflowX !== 'auto' && style.textOverflow !== 'ellipsis' && e.scrollWidth > e.clientWidth + 1);
+      }).map((e) => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 40)}`).slice(0, 3)]);
+      need(`the width of ${place}`, width, 360);
+      need(`what is cut on ${place}`, cut, []);
+      queue.push(...await linked());
+    }
+    const missing = ['#/health', '#/recommendations', '#/timeline', '#/integrations', '#/integrations/webhook/settings', '#/connect', '#/deliveries', '#/memory', '#/goals', '#/syncs', '#/events', '#/account', '#/operations/audit', '#/operations/users', '#/operations/channels', '#/operations/sso'].filter((p) => !seen.has(p));
+    need('pages that no link leads to', missing, []);
+    console.log(`${seen.size} pages at 360 pixels: ${[...seen.keys()].join(' ')}`);
+    await page.setViewportSize({ width: 1280, height: 700 });
+    for (const place of seen.values()) {
+      await visit(page, place);
+      need(`the width of ${place}`, await page.evaluate(() => document.documentElement.scrollWidth), 1280);
+      need(`the width of the table of ${place}`, await page.evaluate(() => [...document.querySelectorAll('.scroll')].every((s) => s.scrollWidth <= s.clientWidth + 1)), true);
     }
     await page.unrouteAll();
   },
