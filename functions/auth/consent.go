@@ -118,10 +118,14 @@ func (d Deps) decide(ctx context.Context, in *decideInput) (*decideOutput, error
 	if err := w.bound(ctx); err != nil {
 		return nil, err
 	}
+	if err := user.Halted(ctx, web.Tenant(ctx)); err != nil {
+		return nil, err
+	}
 	g, err := d.allowed(ctx, w, in.Body)
 	if err != nil {
 		return nil, err
 	}
+	web.Affects(ctx, "operations/grants/"+g.ID)
 	c := web.Tenant(ctx)
 	code, op := grant.Offer(c, grant.Code{Grant: g, Redirect: w.Redirect, Challenge: w.Challenge, Until: d.Now().UTC().Add(grant.CodeLifetime)})
 	if err := c.Commit(ctx, op); err != nil {

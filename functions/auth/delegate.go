@@ -20,11 +20,11 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 	if in.SubjectTokenType == "" || in.ActorTokenType == "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/subject_token_type", Detail: "token exchange needs subject_token_type and actor_token_type"}})
 	}
-	person, err := exchanged(ctx, in.SubjectToken)
+	person, err := d.exchanged(ctx, in.SubjectToken)
 	if err != nil {
 		return nil, err
 	}
-	actor, err := exchanged(ctx, in.ActorToken)
+	actor, err := d.exchanged(ctx, in.ActorToken)
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +64,16 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 	return &loginOutput{CacheControl: "no-store", Body: out}, nil
 }
 
-// exchanged returns the claims of a token that a token exchange is given.
-func exchanged(ctx context.Context, text string) (token.Claims, error) {
+// exchanged returns the claims of a token that a token exchange is given, whose principal the request's record names.
+func (d Deps) exchanged(ctx context.Context, text string) (token.Claims, error) {
 	claims, err := web.Verified(ctx, text)
 	if fault.KindOf(err) == fault.Unauthenticated {
 		return claims, errExchange("a token is missing, or is not accepted; get a new one")
+	}
+	if err == nil {
+		web.Identify(ctx, store.For(d.Store, claims.Company), web.Caller{
+			UserID: claims.Subject, Company: claims.Company, Role: claims.Role, TokenID: claims.ID, Client: claims.Client, Executive: claims.Executive,
+		})
 	}
 	if err == nil && !web.Within(ctx, claims.Networks) {
 		return claims, errExchange("a token may not be used from this network")

@@ -269,15 +269,19 @@ func (d Deps) freshSelf(ctx context.Context) (user.User, company.Account, error)
 	return u, account, err
 }
 
-// told returns the writes that tell a person of a change, and record it in the other companies of the person.
+// told returns the writes that tell a person of a change, which is recorded in all companies of the person.
 func (d Deps) told(ctx context.Context, account company.Account, n notice.Stored) []store.Op {
-	ops := n.Create(web.Tenant(ctx))
+	d.concern(ctx, account)
+	return n.Create(web.Tenant(ctx))
+}
+
+// concern has the request recorded in all companies of a person.
+func (d Deps) concern(ctx context.Context, account company.Account) {
 	for _, m := range account.Members {
 		if m.CompanyID != web.CallerOf(ctx).Company {
-			ops = append(ops, web.RecordIn(ctx, store.For(d.Store, m.CompanyID), web.Caller{UserID: m.UserID, Company: m.CompanyID, Role: string(m.Role)})...)
+			web.Concern(ctx, store.For(d.Store, m.CompanyID), callerOf(m.Login, ""))
 		}
 	}
-	return ops
 }
 
 // store stores the account with further writes. It returns fault.Conflict if the account has changed since it was read.

@@ -155,9 +155,11 @@ func (d Deps) remember(ctx context.Context, right []company.Account, chosen user
 
 // identify names the user of the request in its audit record.
 func (d Deps) identify(ctx context.Context, login user.Login, tokenID string) {
-	web.Identify(ctx, store.For(d.Store, login.CompanyID), web.Caller{
-		UserID: login.UserID, Company: login.CompanyID, Role: string(login.Role), TokenID: tokenID,
-	})
+	web.Identify(ctx, store.For(d.Store, login.CompanyID), callerOf(login, tokenID))
+}
+
+func callerOf(login user.Login, tokenID string) web.Caller {
+	return web.Caller{UserID: login.UserID, Company: login.CompanyID, Role: string(login.Role), TokenID: tokenID}
 }
 
 func errCredentials() error {

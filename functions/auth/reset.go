@@ -118,7 +118,13 @@ func (d Deps) resetPassword(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	d.identify(ctx, reset.Accounts[0].Members[0].Login, "")
+	for n, account := range reset.Accounts {
+		if n == 0 {
+			d.identify(ctx, account.Members[0].Login, "")
+			account.Members = account.Members[1:]
+		}
+		d.concern(ctx, account)
+	}
 	if err := reset.Set(ctx, web.Recorded(ctx, d.Store), d.Hasher, in.Body.Password, d.Now()); err != nil {
 		return nil, err
 	}

@@ -56,6 +56,7 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if err != nil {
 		return nil, err
 	}
+	d.concern(ctx, account)
 	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), account, hash, d.Now())
 }
 
@@ -64,7 +65,16 @@ func (d Deps) signOut(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, company.EndSessions(ctx, web.Recorded(ctx, d.Store), web.CallerOf(ctx).Company, u, d.Now())
+	st, companyID := web.Recorded(ctx, d.Store), web.CallerOf(ctx).Company
+	if u.Identity != "" {
+		return nil, company.EndSessions(ctx, st, companyID, u, d.Now())
+	}
+	account, err := d.accountOf(ctx, u, companyID, ownSession(ctx))
+	if err != nil {
+		return nil, err
+	}
+	d.concern(ctx, account)
+	return nil, account.EndSessions(ctx, st, d.Now())
 }
 
 // caller returns the user of the token.

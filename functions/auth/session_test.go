@@ -211,3 +211,33 @@ func TestDisabled(t *testing.T) {
 	signIn(h, u.Email, another)
 	h.Do("POST", "/auth/sign-out", held, nil).WantProblem(401, "unauthenticated")
 }
+
+// TestAudit_Person records in every company of a person what concerns the person, and a refused exchange in the company of the token.
+func TestAudit_Person(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	in := func(name string) string {
+		return enter(h, map[string]string{"email": h.A.Email, "password": name, "company": h.A.ID}).Token
+	}
+	refused(switches(h, in(webtest.Password), "nowhere").Want(400))
+	h.Do("POST", "/auth/password", in(webtest.Password), map[string]string{"current": webtest.Password, "new": another}).Want(204)
+	h.Do("POST", "/auth/sign-out", in(another), nil).Want(204)
+	for _, tt := range []struct {
+		company, operation, outcome string
+	}{
+		{h.A.ID, "issue-token", "failure"},
+		{h.A.ID, "change-password", "success"}, {h.B.ID, "change-password", "success"},
+		{h.A.ID, "sign-out", "success"}, {h.B.ID, "sign-out", "success"},
+	} {
+		n := 0
+		for _, r := range recorded(t, h, tt.company) {
+			if [2]string{r.Operation, r.Outcome} == [2]string{tt.operation, tt.outcome} {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d records of %s with %s in %s, want 1", n, tt.operation, tt.outcome, tt.company)
+		}
+	}
+}

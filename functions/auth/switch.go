@@ -22,7 +22,7 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 	if in.ActorToken != "" || in.ActorTokenType != "" {
 		return nil, errExchange("an audience and an actor_token do not go together; get a token of the other company first, and exchange that one with the actor_token of an executive there")
 	}
-	claims, err := exchanged(ctx, in.SubjectToken)
+	claims, err := d.exchanged(ctx, in.SubjectToken)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type TokenRequest struct {
 	RefreshToken string `json:"refresh_token,omitempty" maxLength:"256" format:"password" doc:"refresh_token: the newest refresh token of a third party, which counts once"`
 
 	ClientProof
-	Scope    string `json:"scope,omitempty" maxLength:"500" doc:"the scopes that are wanted, separated by spaces, of those that the client, the executive or the grant has; absent: all of them" example:"intelligence:read"`
+	Scope    string `json:"scope,omitempty" maxLength:"500" doc:"the scopes that are wanted, separated by spaces, of those that the client, the executive, the grant or the person has; absent: all of them" example:"intelligence:read"`
 	Resource string `json:"resource,omitempty" maxLength:"500" format:"uri" doc:"what the token is for (RFC 8707), the address of the company's MCP endpoint or that of the service; absent: the API, or of a grant what was authorized. A token opens nothing else" example:"https://api.example.com/companies/0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11/mcp"`
 
 	SubjectToken     string `json:"subject_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the token of the user for whom the executive acts, or of the person who changes to another company"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,10 +73,10 @@ type trail struct {
 	server *Server
 	req    *request
 
-	mu       sync.Mutex
-	known    bool // whose request it is
-	caller   Caller
-	tenant   store.Company
+	mu    sync.Mutex
+	known bool // whose request it is
+	concerned
+	further  []concerned // other companies, in which a success is recorded too
 	resource string
 	told     bool                        // something else tells who made a request that succeeds
 	refused  int                         // the status that the answer would have had, if it leads a browser on instead
@@ -83,6 +84,12 @@ type trail struct {
 	stranger string
 	written  bool
 	number   int // of attempts to write
+}
+
+// concerned is a company that a request concerns, and who asked, as the company knows the caller.
+type concerned struct {
+	tenant store.Company
+	caller Caller
 }
 
 // maxResource limits the bytes of a record's resource, because a caller chooses what stands in a path.
@@ -164,8 +171,8 @@ func Record(ctx context.Context, resource string) {
 	t.mu.Lock()
 	t.told, t.resource = false, resource
 	t.mu.Unlock()
-	if record, ok := t.join(1); ok {
-		t.joined(t.tenant.Commit(ctx, record) == nil)
+	if records := t.join(1); len(records) > 0 {
+		t.joined(t.tenant.Commit(ctx, records...) == nil)
 	}
 }
 
@@ -179,23 +186,17 @@ func Recorded(ctx context.Context, st store.Store) store.Store {
 	return recorded{st, req.trail}
 }
 
-// RecordIn returns the write of the request's record in a further company that it concerns, for the handler's commit. caller is who asked,
-// as that company knows the person.
-func RecordIn(ctx context.Context, tenant store.Company, caller Caller) []store.Op {
-	req := requestOf(ctx)
-	if req == nil || req.trail == nil {
-		return nil
+// Concern names a further company that a request concerns, and who asked, as that company knows the person. The commit that records the
+// request records it there too.
+func Concern(ctx context.Context, tenant store.Company, caller Caller) {
+	if req := requestOf(ctx); req != nil && req.trail != nil {
+		req.trail.mu.Lock()
+		defer req.trail.mu.Unlock()
+		req.trail.further = append(req.trail.further, concerned{tenant, caller})
 	}
-	t := req.trail
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.number++
-	return []store.Op{t.server.opts.Audit(tenant, Audit{
-		At: t.server.opts.Now(), Caller: caller, Operation: req.operation, Resource: t.resource, Outcome: "success", RequestID: req.id, Network: req.network(),
-	}, t.number)}
 }
 
-// recorded is a store that adds a record to a commit.
+// recorded is a store that adds the records of a request to a commit.
 type recorded struct {
 	store.Store
 	trail *trail
@@ -203,24 +204,27 @@ type recorded struct {
 
 // Commit implements store.Store.
 func (s recorded) Commit(ctx context.Context, ops ...store.Op) error {
-	record, ok := s.trail.join(len(ops))
-	if !ok {
+	records := s.trail.join(len(ops))
+	if len(records) == 0 {
 		return s.Store.Commit(ctx, ops...)
 	}
-	err := s.Store.Commit(ctx, append(ops[:len(ops):len(ops)], record)...)
+	err := s.Store.Commit(ctx, slices.Concat(ops, records)...)
 	s.trail.joined(err == nil)
 	return err
 }
 
-// join returns the record for a commit of so many writes. ok is false if the commit gets no record.
-func (t *trail) join(ops int) (record store.Op, ok bool) {
+// join returns the records for a commit of so many writes, none if the commit gets none.
+func (t *trail) join(ops int) (records []store.Op) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.written || t.told || !t.known || ops == 0 || ops >= store.MaxOps {
-		return store.Op{}, false
+	if t.written || t.told || !t.known || ops == 0 || ops+len(t.further) >= store.MaxOps {
+		return nil
 	}
 	t.written = true
-	return t.write("success", 0, 0), true
+	for _, in := range slices.Concat([]concerned{t.concerned}, t.further) {
+		records = append(records, t.write(in, "success", 0, 0))
+	}
+	return records
 }
 
 // joined remembers whether the commit with the record succeeded. If not, the next commit gets a record.
@@ -230,11 +234,11 @@ func (t *trail) joined(written bool) {
 	t.written = written
 }
 
-// write returns the write of the record. The caller holds the lock.
-func (t *trail) write(outcome string, status, omitted int) store.Op {
+// write returns the write of a record. The caller holds the lock.
+func (t *trail) write(in concerned, outcome string, status, omitted int) store.Op {
 	t.number++
-	return t.server.opts.Audit(t.tenant, Audit{
-		At: t.server.opts.Now(), Caller: t.caller, Operation: t.req.operation, Resource: t.resource, Outcome: outcome, Status: status,
+	return t.server.opts.Audit(in.tenant, Audit{
+		At: t.server.opts.Now(), Caller: in.caller, Operation: t.req.operation, Resource: t.resource, Outcome: outcome, Status: status,
 		RequestID: t.req.id, Network: t.req.network(), Omitted: omitted,
 	}, t.number)
 }
@@ -277,7 +281,7 @@ func (t *trail) last(status int) (write func(context.Context) error, ok bool) {
 	} else if omitted, ok = t.server.failures.count(t.caller.Company+"/"+t.caller.UserID, t.server.opts.Now()); !ok {
 		return nil, false
 	}
-	record := t.write(outcome, status, omitted)
+	record := t.write(t.concerned, outcome, status, omitted)
 	return func(ctx context.Context) error { return t.tenant.Commit(ctx, record) }, true
 }
 

@@ -255,6 +255,9 @@ func takesKey(op *huma.Operation) bool {
 // answersSecret reports whether an operation's answers hold a secret, which must not be stored in the clear.
 func answersSecret(op *huma.Operation, schemas huma.Registry) bool {
 	for _, response := range op.Responses {
+		if response.Headers["Cache-Control"] != nil { // its handler lets no cache keep the answer
+			return true
+		}
 		for _, media := range response.Content {
 			if holdsSecret(media.Schema, schemas, map[*huma.Schema]bool{}) {
 				return true

@@ -65,6 +65,17 @@ func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
 		out.Body.SigningSecret = fmt.Sprintf("whsec_%d", done.Add(1))
 		return out, nil
 	})
+	type private struct {
+		CacheControl string `header:"Cache-Control"`
+		Body         struct {
+			At string `json:"at"`
+		}
+	}
+	huma.Register(h.API(), op("allow", "/allow"), func(context.Context, *struct{}) (*private, error) {
+		out := &private{CacheControl: "no-store"}
+		out.Body.At = fmt.Sprintf("https://agent.example.com/?code=whsec_%d", done.Add(1))
+		return out, nil
+	})
 	type cookie struct {
 		SetCookie http.Cookie `header:"Set-Cookie"`
 	}
@@ -119,12 +130,22 @@ func TestServer_IdempotencyKey(t *testing.T) {
 // TestServer_IdempotencyKey_Secret replays an answer with a secret, and finds no secret in the store.
 func TestServer_IdempotencyKey_Secret(t *testing.T) {
 	t.Parallel()
+	for path, want := range map[string]string{"/rotate": `"signingSecret":"whsec_1"`, "/allow": "code=whsec_1"} {
+		t.Run(path[1:], func(t *testing.T) {
+			t.Parallel()
+			keepsSealed(t, path, want)
+		})
+	}
+}
+
+func keepsSealed(t *testing.T, path, want string) {
+	t.Helper()
 	h, done, _ := keyed(t)
 	post := func() string {
-		return string(h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil, "Idempotency-Key", "k").Want(200).Body)
+		return string(h.Do("POST", "/companies/"+h.A.ID+path, h.A.Token, nil, "Idempotency-Key", "k").Want(200).Body)
 	}
 	first, again := post(), post()
-	if want := `"signingSecret":"whsec_1"`; !strings.Contains(first, want) {
+	if !strings.Contains(first, want) {
 		t.Errorf("first answer %s, want one with %s", first, want)
 	}
 	if again != first {

@@ -384,7 +384,7 @@ func policyRequests() map[string]func(*world) ask {
 			return ask{method: http.MethodPut, path: "/notices/preferences", body: chosen}
 		},
 		"delete-notice-preferences": after((*world).ensureChoice, func(*world) ask { return ask{method: http.MethodDelete, path: "/notices/preferences"} }),
-		"put-notice-defaults": func(*world) ask { return ask{method: http.MethodPut, path: "/notices/defaults", body: chosen} },
+		"put-notice-defaults":       func(*world) ask { return ask{method: http.MethodPut, path: "/notices/defaults", body: chosen} },
 		"put-mail-channel": func(*world) ask {
 			return ask{method: http.MethodPut, path: "/operations/channels/mail", body: `{"name":"Acme"}`}
 		},

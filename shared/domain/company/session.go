@@ -31,22 +31,22 @@ func EndSessions(ctx context.Context, st store.Store, companyID string, u user.U
 	if err != nil {
 		return err
 	}
-	return account.renew(ctx, st, now)
+	return account.EndSessions(ctx, st, now)
 }
 
 // ChangePassword stores the new password of an account whose old one was checked, and ends all tokens of the person. It returns
 // fault.Conflict if the account has changed since: of two changes at once, one wins.
 func ChangePassword(ctx context.Context, st store.Store, account Account, hash string, now time.Time) error {
 	account.PasswordHash = hash
-	err := account.renew(ctx, st, now)
+	err := account.EndSessions(ctx, st, now)
 	if fault.KindOf(err) == fault.Conflict {
 		return fault.Wrap(fault.Conflict, "the password or the user was changed at the same time; log in again and retry", err)
 	}
 	return err
 }
 
-// renew stores the account, and ends all tokens of the person.
-func (a Account) renew(ctx context.Context, st store.Store, now time.Time) error {
+// EndSessions stores the account, and ends all tokens of the person.
+func (a Account) EndSessions(ctx context.Context, st store.Store, now time.Time) error {
 	ends, err := a.End(ctx, st, now)
 	if err != nil {
 		return err
