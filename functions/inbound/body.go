@@ -3,6 +3,7 @@ package inbound
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -45,18 +46,41 @@ func (in incoming) isZipped() bool {
 // errDamaged refuses a body that is not what its Content-Encoding says.
 var errDamaged = fault.New(fault.Malformed, "the body is not the gzip that its Content-Encoding says")
 
-// unzip decodes a body up to a limit, which is also that of the encoded body. A small body cannot become a large one.
-func unzip(body []byte, limit web.Limit) ([]byte, error) {
+// unzip decodes a body up to a limit, which is also that of the encoded body. A small body cannot become a large one, and what it becomes
+// is counted like what arrives, because a stranger may have sent it.
+func unzip(ctx context.Context, body []byte, limit web.Limit) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
 		return nil, errDamaged
 	}
-	decoded, err := io.ReadAll(io.LimitReader(r, limit.Bytes+1))
+	decoded, err := io.ReadAll(io.LimitReader(&reserving{Reader: r, ctx: ctx}, limit.Bytes+1))
 	switch {
+	case fault.KindOf(err) == fault.Unavailable:
+		return nil, err
 	case int64(len(decoded)) > limit.Bytes:
 		return nil, limit.Refuse()
 	case err != nil:
 		return nil, errDamaged
 	}
 	return decoded, nil
+}
+
+// reserving reserves memory for what it reads, step by step.
+type reserving struct {
+	io.Reader
+	ctx  context.Context //nolint:containedctx // of the one call of unzip
+	left int             // reserved and not read yet
+}
+
+// step is how much reserving reserves at once, in bytes.
+const step = 64 << 10
+
+func (r *reserving) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	for r.left -= n; r.left < 0; r.left += step {
+		if err := web.Reserve(r.ctx, step); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
 }

@@ -214,8 +214,10 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, config json.Ra
 	arrivalID, err := conn.Verify(config, live, in.request(in.body), now)
 	if in.isZipped() {
 		sent := err
-		decoded, damaged := unzip(in.body, limitOf(conn, in.header))
+		decoded, damaged := unzip(ctx, in.body, limitOf(conn, in.header))
 		switch {
+		case fault.KindOf(damaged) == fault.Unavailable:
+			return "", damaged
 		case damaged != nil && sent == nil:
 			return "", damaged
 		case damaged != nil:

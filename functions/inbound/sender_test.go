@@ -10,6 +10,7 @@ import (
 
 	"orgops/shared/domain/memory"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 )
 
 func zipped(t *testing.T, text string) string {
@@ -104,6 +105,25 @@ func TestReceive_Gzip(t *testing.T) {
 	s.post("/inbound/"+s.A.ID+"/github", small, "Content-Encoding", "br").Want(415)
 	s.wantItems(memory.Prefix, 1)
 	s.Do("POST", "/companies/"+s.A.ID+"/integrations/webhook", s.A.Token, upsert, "Content-Encoding", "gzip").Want(415)
+}
+
+// TestReceive_Gzip_Memory decodes what a stranger sends only as far as there is memory for it, and gives the memory back.
+func TestReceive_Gzip_Memory(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	bomb := zipped(t, strings.Repeat("0", 20<<20))
+	send := func() *webtest.Response {
+		return s.post("/inbound/"+s.A.ID+"/github", bomb, "Content-Encoding", "gzip", "Content-Type", "application/json",
+			"X-GitHub-Event", "push", "X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958", "X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
+	}
+	s.Memory.Most.Store(16 << 20)
+	send().WantProblem(503, "unavailable")
+	s.Memory.Most.Store(32 << 20)
+	send().WantProblem(401, "unauthenticated")
+	if got := s.Memory.Held(); got != 0 {
+		t.Errorf("%d bytes are held in the end, want none", got)
+	}
 }
 
 // TestReceive_Signatures tries each signature of an arrival, in one line or in several.

@@ -187,24 +187,25 @@ func (b *body) Read(p []byte) (int, error) {
 // release gives the body's bytes back once its request is answered.
 func (b *body) release() { b.share.Close() }
 
-// Reserve takes memory for a large answer out of the same budget, until the client has read the answer. A slow reader holds it for as
-// long as the connection lasts. It returns fault.Unavailable while others hold too much.
+// Reserve takes more memory for a request out of the same budget, such as for a large answer or a decoded body, until the client has read
+// the answer. A slow reader holds it for as long as the connection lasts. It returns fault.Unavailable while others hold too much.
 func Reserve(ctx context.Context, n int) error {
 	req := requestOf(ctx)
 	if req == nil || req.server.opts.Bodies == nil {
 		return nil
 	}
-	share := req.server.opts.Bodies.Open(req.caller.Company, Source(ctx))
-	req.reserved = append(req.reserved, share)
-	if !share.Grow(n) {
-		return fault.New(fault.Unavailable, "too many large answers are being read at once; try again")
+	if req.reserved == nil {
+		req.reserved = req.server.opts.Bodies.Open(req.caller.Company, Source(ctx))
+	}
+	if !req.reserved.Grow(n) {
+		return fault.New(fault.Unavailable, "too many large bodies and answers are held at once; try again")
 	}
 	return nil
 }
 
 // release gives back what Reserve took.
 func (req *request) release() {
-	for _, share := range req.reserved {
-		share.Close()
+	if req.reserved != nil {
+		req.reserved.Close()
 	}
 }

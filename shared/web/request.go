@@ -36,7 +36,7 @@ type request struct {
 	challenge string // of a 401; "" asks for Bearer
 	oauth     bool   // sends a form to an OAuth endpoint, so errors follow RFC 6749 §5.2
 	cause     error  // of a 5xx
-	reserved  []Share
+	reserved  Share
 }
 
 // Caller holds the identity that the guard has verified.

@@ -46,6 +46,7 @@ type Harness struct {
 	Vault    vault.Vault
 	Log      *logtest.Log
 	A, B     Tenant // two companies
+	Memory   *Memory
 
 	passed *atomic.Int64 // nanoseconds that the sessions' clock is ahead
 }
@@ -64,7 +65,7 @@ func New(t testing.TB) *Harness {
 	config := token.Config{Issuer: "https://orgops.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &Harness{
-		t: t, passed: &atomic.Int64{}, Store: OpenStore(t), Hasher: password.NewWith(password.Cost{Memory: 64, Passes: 1}), Log: &logtest.Log{},
+		t: t, passed: &atomic.Int64{}, Store: OpenStore(t), Hasher: password.NewWith(password.Cost{Memory: 64, Passes: 1}), Log: &logtest.Log{}, Memory: &Memory{},
 		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
 	}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
@@ -72,7 +73,7 @@ func New(t testing.TB) *Harness {
 	h.Vault = vault.New(wrapper, vault.StoreKeys{Store: h.Store}, nil)
 	sessions := user.NewSessions(func() time.Time { return time.Now().Add(time.Duration(h.passed.Load())) })
 	h.Server = web.New(web.Options{
-		Title: "test", Build: version.Build{Release: "test"}, Verifier: h.Verifier, Vault: h.Vault, Ended: sessions.Check, Audit: Record,
+		Title: "test", Build: version.Build{Release: "test"}, Verifier: h.Verifier, Vault: h.Vault, Ended: sessions.Check, Audit: Record, Bodies: h.Memory,
 		Tenant: func(companyID string) store.Company { return store.For(h.Store, companyID) },
 		Logger: slog.New(slog.NewJSONHandler(h.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
