@@ -65,6 +65,7 @@ type desk struct {
 func setup(t *testing.T) *desk {
 	t.Helper()
 	h := worktest.New(t)
+	h.Clock.Set(h.Clock.Now().Truncate(24 * time.Hour).Add(33 * time.Hour)) // 9:00, so that no test crosses a midnight by the hour at which it runs
 	d := &desk{Harness: h, post: &post{}, company: store.For(h.Store, "acme")}
 	d.notifier = &notifier.Notifier{
 		Store: h.Store, Queue: h.Notices, Vault: h.Vault, Sender: d.post, Base: "https://orgops.test", Logger: slog.New(slog.DiscardHandler), Now: h.Clock.Now,
