@@ -165,7 +165,7 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
-// trouble has an endpoint fail, and another feed take the place of one that is certified.
+// trouble has an endpoint fail, and another feed take the place of a certified one.
 func (tn *tenant) trouble(secret string) {
 	tn.t.Helper()
 	failing := receive(tn.t, secret)
