@@ -175,6 +175,22 @@ func TestUsers_LastFounder(t *testing.T) {
 	h.Do("DELETE", second, h.A.Token, nil).WantProblem(409, "conflict")
 }
 
+// TestUsers_LastPassword protects the last founder with a password. A founder whom the identity provider made does not stand in.
+func TestUsers_LastPassword(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	key := store.IdentityKey(h.A.ID, "i", "s")
+	_, err := members.SignIn(t.Context(), h.Store, store.For(h.Store, h.A.ID), members.Identity{Key: key, Email: "ida@acme.test", Role: user.Founder}, time.Now())
+	errtest.Must(t, err)
+	first := path(h, "/users/"+h.A.UserID)
+	for _, body := range []object{{"disabled": true}, {"role": "member"}} {
+		h.Do("PATCH", first, h.A.Token, body).WantProblem(409, "conflict")
+	}
+	h.Do("DELETE", first, h.A.Token, nil).WantProblem(409, "conflict")
+	join(t, h, "mia@acme.test", user.Founder)
+	h.Do("DELETE", first, h.A.Token, nil).Want(204)
+}
+
 // TestUsers_Operator keeps an operator from granting or taking rights that the operator lacks.
 func TestUsers_Operator(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,28 @@ func withCompany(ctx context.Context, c store.Company, ops []store.Op, was, is u
 			c.await(is, true)
 		}
 	})
+	if err == nil && change < 0 && was.Identity == "" {
+		err = keepsPassword(ctx, c, was) // after the company's version was read, which guards the answer
+	}
 	return append(ops, count), err
+}
+
+// keepsPassword returns fault.Conflict if no other founder logs in with a password than the one who goes. What an identity provider makes
+// ends with the provider.
+func keepsPassword(ctx context.Context, c store.Company, goes user.User) error {
+	for item, err := range c.Items(ctx, store.Query{Prefix: user.Prefix}) {
+		var u user.User
+		if err == nil {
+			err = item.Decode(&u)
+		}
+		if err != nil {
+			return store.Fault(err, "")
+		}
+		if u = known(u); u.ID != goes.ID && u.Founds() && u.Identity == "" {
+			return nil
+		}
+	}
+	return fault.New(fault.Conflict, "a company keeps at least one founder with a password, who can log in when its identity provider fails; make a user with a password a founder first")
 }
 
 // changeCompany returns the write of the company's item with a changed number of founders, and with what edit changes.
