@@ -279,7 +279,7 @@ func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	if shown := s.record.Work.Shown; len(shown) > 0 {
 		all = append(all, syncrun.See(s.company, s.record.Run, s.record.Progress.Pages, shown))
 	}
-	err := s.company.Commit(store.Patiently(ctx), all...)
+	err := s.company.Commit(store.Yielding(ctx), all...)
 	var conflict *store.ConflictError
 	switch {
 	case err == nil:
