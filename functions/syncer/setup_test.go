@@ -107,6 +107,7 @@ type running struct {
 func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t)
+	b.Clock.Set(b.Clock.Now().Truncate(24 * time.Hour).Add(33 * time.Hour)) // 9:00, so that no test crosses a midnight by the hour at which it runs
 	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}, named: "paged"}
 	r.Syncer = &syncer.Syncer{
 		Store: r.faulty, Jobs: b.Syncs, Connectors: connector.New(r.provider), Vault: b.Vault,
