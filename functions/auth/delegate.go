@@ -58,9 +58,7 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 		return nil, err
 	}
 	out.IssuedTokenType = accessToken
-	web.Identify(ctx, store.For(d.Store, claims.Company), web.Caller{
-		UserID: claims.Subject, Company: claims.Company, Role: claims.Role, TokenID: claims.ID, Client: claims.Client, Executive: claims.Executive,
-	})
+	d.identifyToken(ctx, claims)
 	return &loginOutput{CacheControl: "no-store", Body: out}, nil
 }
 
@@ -70,15 +68,21 @@ func (d Deps) exchanged(ctx context.Context, text string) (token.Claims, error) 
 	if fault.KindOf(err) == fault.Unauthenticated {
 		return claims, errExchange("a token is missing, or is not accepted; get a new one")
 	}
-	if err == nil {
-		web.Identify(ctx, store.For(d.Store, claims.Company), web.Caller{
-			UserID: claims.Subject, Company: claims.Company, Role: claims.Role, TokenID: claims.ID, Client: claims.Client, Executive: claims.Executive,
-		})
+	if err != nil {
+		return claims, err
 	}
-	if err == nil && !web.Within(ctx, claims.Networks) {
+	d.identifyToken(ctx, claims)
+	if !web.Within(ctx, claims.Networks) {
 		return claims, errExchange("a token may not be used from this network")
 	}
-	return claims, err
+	return claims, nil
+}
+
+// identifyToken names the principal of a token in the request's record.
+func (d Deps) identifyToken(ctx context.Context, claims token.Claims) {
+	web.Identify(ctx, store.For(d.Store, claims.Company), web.Caller{
+		UserID: claims.Subject, Company: claims.Company, Role: claims.Role, TokenID: claims.ID, Client: claims.Client, Executive: claims.Executive,
+	})
 }
 
 func errExchange(why string) error {
