@@ -253,7 +253,7 @@ func (d Deps) self(ctx context.Context) (user.User, company.Account, error) {
 	if u.Identity != "" {
 		return u, company.Account{}, fault.New(fault.Conflict, "you sign in through your company's identity provider, whose second factors count; set them up there")
 	}
-	account, err := d.accountOf(ctx, u, web.CallerOf(ctx).Company, ownSession(ctx))
+	account, err := d.accountOf(ctx, web.CallerOf(ctx).Company, u)
 	if fault.KindOf(err) == fault.NotFound {
 		err = errGone()
 	}
@@ -265,6 +265,9 @@ func (d Deps) freshSelf(ctx context.Context) (user.User, company.Account, error)
 	u, account, err := d.self(ctx)
 	if err == nil {
 		err = d.fresh(ctx, account)
+	}
+	if err == nil {
+		err = d.goesOn(ctx, web.CallerOf(ctx).Company, ownSession(ctx))
 	}
 	return u, account, err
 }

@@ -73,7 +73,7 @@ func (d Deps) vouched(ctx context.Context) (strong bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	account, err := d.accountOf(ctx, u, caller.Company, ownSession(ctx))
+	account, err := d.accountOf(ctx, caller.Company, u)
 	if err != nil || len(account.Factors) == 0 && !c.SecondFactor {
 		return false, err
 	}

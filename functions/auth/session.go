@@ -69,7 +69,7 @@ func (d Deps) signOut(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if u.Identity != "" {
 		return nil, company.EndSessions(ctx, st, companyID, u, d.Now())
 	}
-	account, err := d.accountOf(ctx, u, companyID, ownSession(ctx))
+	account, err := d.accountOf(ctx, companyID, u)
 	if err != nil {
 		return nil, err
 	}

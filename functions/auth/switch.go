@@ -68,22 +68,20 @@ func (d Deps) personOf(ctx context.Context, claims token.Claims) (company.Accoun
 	if u.Identity != "" {
 		return company.Account{}, errTarget("a sign-in through a company's identity provider leads to no other company; log in to the other one")
 	}
-	account, err := d.accountOf(ctx, u, claims.Company, sessionOf(claims))
+	account, err := d.accountOf(ctx, claims.Company, u)
+	if err == nil {
+		err = d.goesOn(ctx, claims.Company, sessionOf(claims))
+	}
 	return account, removed(err)
 }
 
-// accountOf reads the account of a user of a company. It returns fault.NotFound if the user has none, and fault.Unauthenticated if the
-// session was ended.
-func (d Deps) accountOf(ctx context.Context, u user.User, companyID string, s user.Session) (company.Account, error) {
+// accountOf reads the account of a user of a company. It returns fault.NotFound if the user has none.
+func (d Deps) accountOf(ctx context.Context, companyID string, u user.User) (company.Account, error) {
 	all, err := company.Accounts(ctx, d.Store, u.Email)
 	if err != nil {
 		return company.Account{}, err
 	}
-	account, err := company.AccountOf(all, companyID, u.ID)
-	if err != nil {
-		return account, err
-	}
-	return account, d.goesOn(ctx, companyID, s)
+	return company.AccountOf(all, companyID, u.ID)
 }
 
 // removed says for a token exchange that there is no such user, or session.
