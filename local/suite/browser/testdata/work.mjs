@@ -81,7 +81,7 @@ const steps = {
     await main.getByRole('link', { name: 'Memory 118' }).waitFor({ state: 'detached' });
     await main.getByRole('link', { name: 'Memory 119' }).waitFor();
     need('what has the text', await main.locator('tbody tr').count(), 1);
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
   },
   async goals() { // one that a number measures: made, moved, closed and deleted
     await visit(page, '#/goals');
@@ -236,7 +236,7 @@ const steps = {
       need(`the width of ${place}`, await page.evaluate(() => document.documentElement.scrollWidth), 1280);
       need(`the width of the table of ${place}`, await page.evaluate(() => [...document.querySelectorAll('.scroll')].every((s) => s.scrollWidth <= s.clientWidth + 1)), true);
     }
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
   },
 };
 
