@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/manifest"
 	"orgops/shared/provider/mapping"
@@ -122,10 +123,18 @@ func rows(w io.Writer, from, n int, more map[string]any) {
 // size returns how many records a page has, by its number: most are full, one is short, and one is empty.
 func size(page, from, all int) int { return min([]int{100, 7, 100, 0, 100}[page%5], all-from) }
 
-// TestFetch_paging reads 1,003 records over pages of any size, each once.
+// TestFetch_paging reads 1,003 records over pages of any size, each once, and 1,000, of which the last page is full.
 func TestFetch_paging(t *testing.T) {
 	t.Parallel()
-	const all = 1003
+	for _, all := range []int{1003, 1000} {
+		t.Run(strconv.Itoa(all), func(t *testing.T) {
+			t.Parallel()
+			testPaging(t, all)
+		})
+	}
+}
+
+func testPaging(t *testing.T, all int) {
 	query := func(r *http.Request, name string) int {
 		n, _ := strconv.Atoi(r.URL.Query().Get(name))
 		return n
@@ -167,6 +176,22 @@ func TestFetch_paging(t *testing.T) {
 			}
 			rows(w, from, n, more)
 		}, false},
+		"cursor that is an address": {`{"paging":{"type":"cursor","pointer":"/next","parameter":"after"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := query(r, "from")
+			n, more := min(100, all-from), map[string]any{}
+			if from+n < all {
+				more["next"] = fmt.Sprintf("http://%s/things?from=%d", r.Host, from+n)
+			}
+			rows(w, from, n, more)
+		}, true},
+		"cursor among variables": {`{"request":{"method":"POST","body":{"query":"q","variables":{"n":100}}},"paging":{"type":"cursor","pointer":"/page/end","parameter":"/variables/after","in":"body","more":"/page/more"}}`,
+			func(w http.ResponseWriter, _ *http.Request, body string) {
+				var asked struct{ Variables struct{ After string } }
+				_ = json.Unmarshal([]byte(body), &asked)
+				from, _ := strconv.Atoi(asked.Variables.After)
+				n := min(100, all-from)
+				rows(w, from, n, map[string]any{"page": map[string]any{"end": fmt.Sprint(from + n), "more": from+n < all}})
+			}, false},
 		"cursor in the body, with an end": {`{` + post + `,"paging":{"type":"cursor","pointer":"/next","parameter":"/start","in":"body","more":"/more"}}`,
 			func(w http.ResponseWriter, _ *http.Request, body string) {
 				from := inBody(body, "start")
@@ -195,6 +220,11 @@ func TestFetch_paging(t *testing.T) {
 		"page in the body": {`{` + post + `,"paging":{"type":"page","parameter":"/page","in":"body","first":1}}`, func(w http.ResponseWriter, _ *http.Request, body string) {
 			from := (inBody(body, "page") - 1) * 100
 			rows(w, from, max(0, min(100, all-from)), nil)
+		}, true},
+		"page with a last page": {`{"paging":{"type":"page","parameter":"page","last":"/isLast"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := query(r, "page") * 100
+			n := min(100, all-from)
+			rows(w, from, n, map[string]any{"isLast": from+n == all})
 		}, true},
 		"offset": {`{"paging":{"type":"offset","parameter":"skip"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
 			from := query(r, "skip")
@@ -233,6 +263,7 @@ func TestFetch_paging(t *testing.T) {
 func TestFetch_endless(t *testing.T) {
 	t.Parallel()
 	for name, stream := range map[string]string{
+		"link":    `{"paging":{"type":"link"}}`,
 		"next":    `{"paging":{"type":"next","pointer":"/again"}}`,
 		"cursor":  `{"paging":{"type":"cursor","pointer":"/next","parameter":"c"}}`,
 		"more":    `{"paging":{"type":"cursor","pointer":"/next","parameter":"c","more":"/more"}}`,
@@ -244,6 +275,7 @@ func TestFetch_endless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := serve(t, stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) {
+				w.Header().Set("Link", `</things?again>; rel="next"`)
 				rows(w, 0, 2, map[string]any{"next": "same", "again": "/things?again", "more": true})
 			})
 			_, err := p.run(true)
@@ -268,6 +300,8 @@ func TestFetch_unproven(t *testing.T) {
 		"an object as cursor":    {cursor, `{"data":[],"more":true,"next":{}}`, "is no text"},
 		"another host":           {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://attacker.example/things"}`, "another host"},
 		"another scheme":         {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://127.0.0.1/things"}`, "another host"},
+		"a private address":      {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"http://10.0.0.1/things"}`, "another host"},
+		"a cursor of another":    {`{"paging":{"type":"cursor","pointer":"/next","parameter":"c"}}`, `{"data":[{"id":1,"t":"x"}],"next":"https://attacker.example/c"}`, "another host"},
 		"no list":                {`{}`, `{"data":{}}`, "no list at records"},
 		"an error in a 200":      {`{}`, `{"ok":false,"data":[]}`, `member "ok" reports an error`},
 	}
@@ -296,10 +330,12 @@ func TestFetch_authentication(t *testing.T) {
 		seen    func(r *http.Request) string
 		want    string
 	}{
-		"bearer": {`{"type":"bearer"}`, token, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Bearer s3cr3t"},
-		"basic":  {`{"type":"basic"}`, pair, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Basic YWRhOnMzY3IzdA=="},
-		"header": {`{"type":"header","name":"Authorization","prefix":"Key "}`, token, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Key s3cr3t"},
-		"query":  {`{"type":"query","name":"api_key"}`, token, func(r *http.Request) string { return r.URL.Query().Get("api_key") }, "s3cr3t"},
+		"none":      {`null`, nil, func(r *http.Request) string { return r.Header.Get("Authorization") }, ""},
+		"connected": {`{"type":"basic"}`, map[string]string{integration.AccessToken: "s3cr3t"}, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Bearer s3cr3t"},
+		"bearer":    {`{"type":"bearer"}`, token, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Bearer s3cr3t"},
+		"basic":     {`{"type":"basic"}`, pair, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Basic YWRhOnMzY3IzdA=="},
+		"header":    {`{"type":"header","name":"Authorization","prefix":"Key "}`, token, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Key s3cr3t"},
+		"query":     {`{"type":"query","name":"api_key"}`, token, func(r *http.Request) string { return r.URL.Query().Get("api_key") }, "s3cr3t"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -322,6 +358,9 @@ func TestFetch_authentication(t *testing.T) {
 			if name == "query" && strings.Contains(string(p.pages[0].Checkpoint), "s3cr3t") {
 				t.Errorf("the checkpoint %s holds the token", p.pages[0].Checkpoint)
 			}
+			if tt.secrets == nil {
+				return
+			}
 			for field := range tt.secrets {
 				p.secrets = map[string]string{field: "wrong"}
 			}
@@ -343,6 +382,8 @@ func TestFetch_incremental(t *testing.T) {
 		"epoch-ms":         {`{"incremental":{"parameter":"since","form":"epoch-ms","overlap":1}}`, "/things?since=1772438399250"},
 		"epoch-us":         {`{"incremental":{"parameter":"oldest","form":"epoch-us","overlap":1}}`, "/things?oldest=1772438399.250000"},
 		"text in a body":   {`{` + post + `"incremental":{"parameter":"/filter/since","in":"body","form":"rfc3339"}}`, `/things{"filter":{"since":"2026-03-02T07:55:00Z"}}`},
+		"ms in a body":     {`{` + post + `"incremental":{"parameter":"/since","in":"body","form":"epoch-ms"}}`, `/things{"since":1772438100250}`},
+		"µs in a body":     {`{` + post + `"incremental":{"parameter":"/since","in":"body","form":"epoch-us"}}`, `/things{"since":"1772438100.250000"}`},
 		"number in a body": {`{` + post + `"incremental":{"parameter":"/since","in":"body","form":"epoch-s"}}`, `/things{"since":1772438100}`},
 	}
 	for name, tt := range tests {
@@ -510,9 +551,15 @@ func TestFetch_errors(t *testing.T) {
 		"403":              {403, `{"data":[]}`, connector.ErrRefused, "check the credentials"},
 		"404":              {404, `{"data":[]}`, connector.ErrNotListed, "answers 404"},
 		"500":              {500, ``, nil, "answers 500"},
+		"302":              {302, ``, connector.ErrNotListed, "answers 302"},
+		"400":              {400, `{"error":{"code":42}}`, connector.ErrNotListed, `reports "42"`},
+		"410":              {410, `{"data":[]}`, connector.ErrNotListed, "answers 410"},
 		"204":              {204, ``, connector.ErrNotListed, "answers 204"},
 		"refused in a 200": {200, `{"data":[],"error":"invalid_auth"}`, connector.ErrRefused, "store another token"},
 		"failed in a 200":  {200, `{"data":[],"error":{"code":42}}`, connector.ErrNotListed, `reports "42"`},
+		"success is false": {200, `{"data":[],"success":false}`, connector.ErrNotListed, `member "success" reports an error`},
+		"errors":           {200, `{"data":[],"errors":[{"message":"x"}]}`, connector.ErrNotListed, `member "errors" reports an error`},
+		"a status":         {200, `{"data":[],"status":500}`, connector.ErrNotListed, `member "status" reports an error`},
 		"not JSON":         {200, `<html>`, connector.ErrNotListed, "not JSON"},
 		"cut off":          {200, `{"data":[{"id":1`, connector.ErrNotListed, "cut off"},
 	}
@@ -653,6 +700,41 @@ func TestFetch_records(t *testing.T) {
 		if got := (counts{len(page.Gone), len(page.Notes), len(page.Goals), len(page.Skipped), page.Incomplete}); got != want {
 			t.Errorf("page %d has %+v, want %+v", n, got, want)
 		}
+	}
+}
+
+// TestFetch_deleted recognizes what is gone by any value, or by those that the manifest names, also in a run that asks for changes alone.
+func TestFetch_deleted(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		deleted string
+		gone    []string
+	}{
+		"any value":    {`{"pointer":"/state"}`, []string{"1", "2", "3"}},
+		"named values": {`{"pointer":"/state","values":["archived","7"]}`, []string{"2", "3"}},
+		"an empty one": {`{"pointer":"/state","values":[""]}`, []string{"4"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, `{"deleted":`+tt.deleted+`,"incremental":{"parameter":"since","form":"date"}}`, "", func(w http.ResponseWriter, _ *http.Request, _ string) {
+				fmt.Fprint(w, `{"data":[{"id":1,"t":"x","state":"open"},{"id":2,"t":"x","state":"archived"},{"id":3,"t":"x","state":7},{"id":4,"t":"x","state":""},{"id":5,"t":"x"}]}`)
+			})
+			for range 2 {
+				kept, err := p.run(false)
+				errtest.Must(t, err)
+				var gone []string
+				for _, one := range p.pages[0].Gone {
+					gone = append(gone, one.Memory.ExternalID)
+				}
+				if diff := cmp.Diff(tt.gone, gone); diff != "" {
+					t.Errorf("gone differ (-want +got):\n%s", diff)
+				}
+				if got := len(kept) + len(gone); got != 5 {
+					t.Errorf("%d records are kept or gone, want 5: kept %q", got, kept)
+				}
+			}
+		})
 	}
 }
 

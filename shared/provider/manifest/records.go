@@ -143,7 +143,7 @@ func (r *run) record(ctx context.Context, record json.RawMessage, number int, pa
 func (d Deleted) is(record json.RawMessage) bool {
 	value := find(record, d.Pointer)
 	if len(d.Values) > 0 {
-		return slices.Contains(d.Values, textOf(value))
+		return len(value) > 0 && slices.Contains(d.Values, textOf(value))
 	}
 	return len(value) > 0 && isSet(string(value))
 }

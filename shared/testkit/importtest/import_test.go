@@ -34,29 +34,35 @@ type source struct {
 func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	for _, file := range files(t, ".go") {
+		s, err := read(file)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		if d.IsDir() {
-			skip := file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == "cdk.out")
-			if skip {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if strings.HasSuffix(file, ".go") {
-			s, err := read(file)
-			all = append(all, s)
+		all = append(all, s)
+	}
+	if len(all) < 50 {
+		t.Fatalf("%d files found, want at least 50", len(all))
+	}
+	return all
+}
+
+// files lists the project's own files whose name ends so.
+func files(t *testing.T, suffix string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == "cdk.out"):
+			return fs.SkipDir
+		case !d.IsDir() && strings.HasSuffix(file, suffix):
+			all = append(all, file)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(all) < 50 {
-		t.Fatalf("%d files found, want at least 50", len(all))
 	}
 	return all
 }
