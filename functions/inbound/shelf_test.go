@@ -2,10 +2,14 @@ package inbound_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -114,6 +118,82 @@ func TestShelf_HMAC(t *testing.T) {
 			s.sendAs("hmac", signature, "another secret", upsert).Want(401)
 			s.sendAs("hmac", `{"scheme":"stripe"}`, typed, upsert).Want(401)
 			s.integrations("DELETE", "/hmac", nil).Want(204)
+		})
+	}
+}
+
+// TestShelf_HMAC_Unverified gives every arrival that does not verify the same answer, by each known scheme, as if the integration did not exist.
+func TestShelf_HMAC_Unverified(t *testing.T) {
+	t.Parallel()
+	all := setup(t)
+	want := instance.ReplaceAllString(string(all.post("/inbound/"+all.A.ID+"/hmac-unknown", upsert).Body), "")
+	for _, name := range scheme.Names() {
+		t.Run(name, func(t *testing.T) {
+			s, _ := scheme.Named(name)
+			signedWith := map[string]string{"whsec": whsec}[s.Key]
+			if signedWith == "" {
+				signedWith = typed
+			}
+			if !s.Signs() {
+				signedWith = strings.Repeat("0a", 32) // a public key
+			}
+			in := all.in(t)
+			in.configure("hmac-"+name, map[string]any{"scheme": name, "signingSecret": signedWith})
+			path := "/inbound/" + in.A.ID + "/hmac-" + name
+			send := func(secret string, at time.Time, body string, change func(r *scheme.Request)) *webtest.Response {
+				r := scheme.Request{Method: http.MethodPost, URLs: []string{base + path}, Header: http.Header{"Content-Type": {"application/json"}}}
+				if r.Body = []byte(strings.Replace(body, "{", fmt.Sprintf(`{"webhookTimestamp":%d,`, at.UnixMilli()), 1)); strings.Contains(s.Signed, "{form}") {
+					r.Body = []byte("Body=" + url.QueryEscape(string(r.Body)))
+					r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				}
+				maps.Copy(r.Header, s.Sign(secret, "msg_1", r, at))
+				if change != nil {
+					change(&r)
+				}
+				var pairs []string
+				for header, values := range r.Header {
+					pairs = append(pairs, header, values[0])
+				}
+				return in.post(path, string(r.Body), pairs...)
+			}
+			now := in.clock.Now()
+			refused := map[string]*webtest.Response{
+				"another secret":            send(strings.ToUpper(signedWith), now, upsert, nil),
+				"another body":              send(signedWith, now, upsert, func(r *scheme.Request) { r.Body = append(r.Body, ' ') }),
+				"too late":                  send(signedWith, now.Add(-time.Hour), upsert, nil),
+				"too early":                 send(signedWith, now.Add(time.Hour), upsert, nil),
+				"no JSON":                   send(signedWith, now, `{"type":`, func(r *scheme.Request) { r.Header.Del(s.Header) }),
+				"a greeting that is bare":   in.post(path, `{"type":"url_verification","challenge":"x"}`),
+				"a greeting, badly signed":  send(typed+"2", now, `{"type":"url_verification","challenge":"x"}`, nil),
+				"a greeting that is a ping": in.post(path, `{"type":0}`),
+			}
+			for _, header := range s.Headers() {
+				refused["without "+header] = send(signedWith, now, upsert, func(r *scheme.Request) { r.Header.Del(header) })
+				refused["with another "+header] = send(signedWith, now, upsert, func(r *scheme.Request) { r.Header.Set(header, "x") })
+				refused["with a long "+header] = send(signedWith, now, upsert, func(r *scheme.Request) { r.Header.Set(header, strings.Repeat("0", 64)) })
+			}
+			if !s.Covers() {
+				delete(refused, "another body")
+			}
+			if s.Time == nil {
+				delete(refused, "too late")
+				delete(refused, "too early")
+			}
+			for what, answer := range refused {
+				if answer.Status != http.StatusUnauthorized {
+					t.Errorf("%s: status %d, want 401", what, answer.Status)
+				}
+				if got := instance.ReplaceAllString(string(answer.Body), ""); got != want {
+					t.Errorf("%s: answer %s, want %s", what, got, want)
+				}
+			}
+			taken := 202
+			if strings.Contains(s.Signed, "{form}") {
+				taken = 422 // the default mapping takes no form
+			}
+			if s.Signs() {
+				send(signedWith, now, upsert, nil).Want(taken)
+			}
 		})
 	}
 }

@@ -46,7 +46,7 @@ func IsForm(header http.Header) bool {
 	return media == "application/x-www-form-urlencoded"
 }
 
-// form returns the names and values of a form, sorted by name, without separators.
+// form returns the names and values of a form, without separators: sorted, and each value of a name once, as Twilio signs them.
 func (r Request) form() string {
 	values, err := url.ParseQuery(string(r.Body))
 	if err != nil || !r.isForm() {
@@ -59,7 +59,8 @@ func (r Request) form() string {
 	slices.Sort(names)
 	var out strings.Builder
 	for _, name := range names {
-		for _, value := range values[name] {
+		slices.Sort(values[name])
+		for _, value := range slices.Compact(values[name]) {
 			out.WriteString(name + value)
 		}
 	}

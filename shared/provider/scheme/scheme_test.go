@@ -1,10 +1,13 @@
 package scheme_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +73,7 @@ func TestScheme_Verify(t *testing.T) {
 			if signed := strings.Contains(s.Signed, "{id}"); signed != (id == "msg_1") {
 				t.Errorf("id = %q, although the signature covers it: %v", id, signed)
 			}
-			for what, change := range changes(s) {
+			for what, change := range changes(s, v) {
 				r, secrets, now := v.request(), []string{v.Secret}, sent
 				change(&r, &secrets, &now)
 				if _, err := s.Verify(secrets, r, now); fault.KindOf(err) != fault.Unauthenticated {
@@ -81,15 +84,44 @@ func TestScheme_Verify(t *testing.T) {
 	}
 }
 
+// TestScheme_Verify_published accepts the examples that providers publish.
+func TestScheme_Verify_published(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/published.json")
+	errtest.Must(t, err)
+	var all map[string]struct {
+		vector
+
+		Scheme, URL string
+		At          int64
+	}
+	errtest.Must(t, json.Unmarshal(raw, &all))
+	if len(all) < 6 {
+		t.Errorf("%d examples, want at least 6", len(all))
+	}
+	for name, v := range all {
+		r := v.request()
+		r.URLs = []string{v.URL}
+		if _, err := named(t, v.Scheme).Verify([]string{v.Secret}, r, time.Unix(v.At, 0)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // changes returns what makes an arrival of a scheme invalid.
-func changes(s scheme.Scheme) map[string]func(r *scheme.Request, secrets *[]string, now *time.Time) {
+func changes(s scheme.Scheme, v vector) map[string]func(r *scheme.Request, secrets *[]string, now *time.Time) {
 	all := map[string]func(*scheme.Request, *[]string, *time.Time){
 		"no secret":    func(_ *scheme.Request, secrets *[]string, _ *time.Time) { *secrets = nil },
 		"empty secret": func(_ *scheme.Request, secrets *[]string, _ *time.Time) { *secrets = []string{""} },
 		"other secret": func(_ *scheme.Request, secrets *[]string, _ *time.Time) {
 			*secrets = []string{"s3cret-of-the-Provider"}
 		},
-		"no signature":  func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Del(s.Header) },
+		"no signature": func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Del(s.Header) },
+		"empty header": func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Set(s.Header, "") },
+		"other header": func(r *scheme.Request, _ *[]string, _ *time.Time) {
+			r.Header.Set("X-Other-Signature", r.Header.Get(s.Header))
+			r.Header.Del(s.Header)
+		},
 		"bad signature": func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Set(s.Header, "00") },
 	}
 	if s.Covers() {
@@ -101,6 +133,7 @@ func changes(s scheme.Scheme) map[string]func(r *scheme.Request, secrets *[]stri
 			r.Header.Set(s.Header, string(value))
 		}
 	}
+	maps.Copy(all, forged(s, v))
 	if s.ID != "" {
 		all["other id"] = func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Set(s.ID, "msg_2") }
 		all["two ids"] = func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Add(s.ID, "msg_2") }
@@ -130,6 +163,70 @@ func changes(s scheme.Scheme) map[string]func(r *scheme.Request, secrets *[]stri
 			all["two times"] = func(r *scheme.Request, _ *[]string, _ *time.Time) {
 				r.Header.Set(s.Header, t.Field+"=1771840801"+map[bool]string{true: ";", false: ","}[s.Separator == ";"]+r.Header.Get(s.Header))
 			}
+		}
+	}
+	return all
+}
+
+// encoded matches a signature in a header.
+var encoded = regexp.MustCompile(`[0-9a-f]{40,}|[A-Za-z0-9+/]{27,}=+`)
+
+// forged returns signatures that are not in the form of the scheme, or not of what it signs.
+func forged(s scheme.Scheme, v vector) map[string]func(r *scheme.Request, secrets *[]string, now *time.Time) {
+	all := map[string]func(*scheme.Request, *[]string, *time.Time){}
+	if s.Algorithm == scheme.Token {
+		for what, said := range map[string]string{"the secret and more": v.Secret + "1", "a part of the secret": v.Secret[1:], "other case": strings.ToUpper(v.Secret)} {
+			all[what] = func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Set(s.Header, said) }
+		}
+		all["two headers"] = func(r *scheme.Request, _ *[]string, _ *time.Time) { r.Header.Add(s.Header, "another") }
+		return all
+	}
+	replaced := func(by func(signature string) string) func(*scheme.Request, *[]string, *time.Time) {
+		return func(r *scheme.Request, _ *[]string, _ *time.Time) {
+			r.Header.Set(s.Header, encoded.ReplaceAllStringFunc(r.Header.Get(s.Header), by))
+		}
+	}
+	all["cut off"] = replaced(func(signature string) string { return signature[4:] })
+	all["longer"] = replaced(func(signature string) string { return "abcd" + signature })
+	all["zeros"] = replaced(func(signature string) string { return strings.Repeat("0", len(signature)) })
+	all["other encoding"] = replaced(func(signature string) string {
+		if raw, err := hex.DecodeString(signature); err == nil {
+			return base64.StdEncoding.EncodeToString(raw)
+		}
+		raw, _ := base64.StdEncoding.DecodeString(signature)
+		return hex.EncodeToString(raw)
+	})
+	if s.Encoding == "base64" {
+		all["other case"] = replaced(strings.ToLower)
+		all["no padding"] = replaced(func(signature string) string { return strings.TrimRight(signature, "=") })
+	}
+	for what, mark := range map[string]string{"other prefix": s.Prefix, "other field": s.Field} {
+		if mark != "" {
+			all[what] = func(r *scheme.Request, _ *[]string, _ *time.Time) {
+				r.Header.Set(s.Header, strings.ReplaceAll(r.Header.Get(s.Header), mark, "x"+mark))
+			}
+		}
+	}
+	if !s.Signs() {
+		return all
+	}
+	others := map[string]scheme.Scheme{"not of the body": s}
+	for _, algorithm := range []string{scheme.SHA1, scheme.SHA256, scheme.SHA512} {
+		if other := s; algorithm != s.Algorithm {
+			other.Algorithm = algorithm
+			others["by "+algorithm] = other
+		}
+	}
+	for what, other := range others {
+		if other.Algorithm == s.Algorithm {
+			other.Signed = strings.NewReplacer("{body}", "", "{form}", "").Replace(s.Signed)
+		}
+		all[what] = func(r *scheme.Request, _ *[]string, _ *time.Time) {
+			kind := r.Header.Get("Content-Type")
+			address := *r
+			address.URLs = r.URLs[1:]
+			r.Header = other.Sign(v.Secret, "msg_1", address, sent)
+			r.Header.Set("Content-Type", kind)
 		}
 	}
 	return all
