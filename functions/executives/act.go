@@ -197,15 +197,25 @@ func (a asking) plan(ctx context.Context, s executive.Stored) (executive.ActionR
 }
 
 // ask adds the request for the approval of a pending action. An action whose approval waits gets no second one: its own
-// record stands. An action whose approval was rejected is refused until that approval would have expired.
+// record stands. An action whose approval was rejected is refused until that approval would have expired. An approval of a former
+// executive or integration of the same name stands for nothing.
 func (a asking) ask(
 	ctx context.Context, p acting.Planner, planned acting.Planned, r executive.ActionRecord, ops []store.Op,
 ) (executive.ActionRecord, []store.Op, error) {
 	mark, version, err := approval.FindMark(ctx, a.company, r.Decision.ActionDigest)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r, nil, store.Fault(err, "")
-	case !mark.Holds(a.now):
+	}
+	holds := mark.Holds(a.now)
+	if holds {
+		replaced := p.Replaced(ctx, a.request.Input, mark.RequestedAt())
+		if replaced != nil && fault.KindOf(replaced) != fault.Conflict {
+			return r, nil, replaced
+		}
+		holds = replaced == nil
+	}
+	switch {
+	case !holds:
 		request := p.Ask(planned, r)
 		r.ApprovalID, r.ExpiresAt = request.ID, request.ExpiresAt
 		ops = append(ops, request.Request(a.company, version)...)

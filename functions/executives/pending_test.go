@@ -1,19 +1,23 @@
 package executives_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/operations"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/insight/projection"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
@@ -260,6 +264,66 @@ func TestPending_Same(t *testing.T) {
 	s.decide(r.ApprovalID, "approve").Want(200)
 	s.wantState(path, r.ID, executive.Done)
 	s.wantState(path, other.ID, executive.Pending)
+}
+
+// TestPending_Replaced asks for an approval of its own after what the action is about, or the executive, was deleted and made again under
+// the same name. The approval that was asked for before carries nothing out, and its rejection refuses nothing.
+func TestPending_Replaced(t *testing.T) {
+	t.Parallel()
+	again := func(s *service) {
+		c := s.company()
+		i, version, err := integration.Load(t.Context(), c, "feed")
+		errtest.Must(t, err)
+		i.Incarnation, i.CreatedAt = id.New(), s.clock.Now()
+		p, projected, err := projection.Load(t.Context(), c)
+		errtest.Must(t, err)
+		p.Integrations["feed"] = projection.Integration{State: integration.Sandbox, Enabled: true, SandboxedAt: i.CreatedAt, CreatedAt: i.CreatedAt}
+		errtest.Must(t, c.Commit(t.Context(), projection.Save(c, projected, p), c.Save(integration.Key("feed"), integration.Entity, version, i)))
+	}
+	certify := recommendation.ID("certify-integration", timeline.Reference{Type: integration.Entity, ID: "feed"})
+	dismissal := map[string]any{"recommendationId": certify, "reason": "planned", "text": "We certify it in May."}
+	for name, tt := range map[string]struct {
+		action  executive.Action
+		input   map[string]any
+		replace func(s *service)
+	}{
+		"an integration":                     {executive.IntegrationDisable, disableFeed(), again},
+		"an integration of a recommendation": {executive.RecommendationDismiss, dismissal, again},
+		"the executive": {executive.TimelineNote, map[string]any{"title": "Moved"}, func(s *service) {
+			s.do("DELETE", "/"+executive.IDOf("Chief of Staff"), nil).Want(204)
+			d := s.draft(executive.Actions()...)
+			d.Owner = "third-founder"
+			s.certified(d)
+		}},
+	} {
+		for _, rejected := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, rejected %t", name, rejected), func(t *testing.T) {
+				t.Parallel()
+				s := setup(t)
+				s.sources()
+				again(s)
+				s.govern(askFirst)
+				d := s.draft(executive.Actions()...)
+				d.Owner = "third-founder"
+				path := s.certified(d)
+				former := s.asks(path, "a", tt.action, tt.input)
+				if rejected {
+					s.decide(former.ApprovalID, "reject").Want(200)
+				}
+				s.clock.Advance(time.Second)
+				tt.replace(s)
+				if !rejected {
+					s.decide(former.ApprovalID, "approve").WantProblem(409, "conflict")
+				}
+				own := s.asks(path, "b", tt.action, tt.input)
+				if own.ApprovalID == former.ApprovalID {
+					t.Fatalf("the approval of the former one, %s, stands for what has its name now", own.ApprovalID)
+				}
+				s.decide(own.ApprovalID, "approve").Want(200)
+				s.wantState(path, own.ID, executive.Done)
+			})
+		}
+	}
 }
 
 // In the sandbox the answer shows that an approval would be needed, and the effect. Nothing waits.

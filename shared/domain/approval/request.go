@@ -29,6 +29,9 @@ type Mark struct {
 // Holds reports whether the mark's approval stands for a further request as of now.
 func (m Mark) Holds(now time.Time) bool { return m.ID != "" && now.Before(m.Until) }
 
+// RequestedAt returns when the mark's approval was asked for.
+func (m Mark) RequestedAt() time.Time { return m.Until.Add(-Waits) }
+
 // FindMark reads the mark of an action. For an action without one it returns the zero Mark and version 0.
 func FindMark(ctx context.Context, c store.Company, digest string) (Mark, int64, error) {
 	var m Mark

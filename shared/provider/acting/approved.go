@@ -36,23 +36,22 @@ func (d Deps) CarryOut(ctx context.Context, c store.Company, a approval.Approval
 		s.Executive = executive.Executive{ID: a.Principal.ID, Draft: executive.Draft{Name: a.PrincipalName}}
 	case err != nil:
 		return Planned{}, err
-	case s.CreatedAt.After(a.RequestedAt):
-		return Planned{}, fault.Newf(fault.Conflict, "%s was deleted and configured again since; let it ask again", s.Name)
-	case s.StateAt(now) != executive.Certified:
+	}
+	var in executive.ActionInput
+	if err := json.Unmarshal(a.Payload, &in); err != nil {
+		return Planned{}, fmt.Errorf("read the input of the action %s: %w", record.ID, err)
+	}
+	p := Planner{Deps: d, Company: c, Executive: s.Executive, By: a.RequestedBy, ActsFor: record.ClientID != "", Now: now, Approval: a.Digest}
+	if err := p.Replaced(ctx, in, a.RequestedAt); err != nil {
+		return Planned{}, err
+	}
+	if s.Version > 0 && s.StateAt(now) != executive.Certified {
 		return Planned{}, fault.Newf(fault.Conflict, "%s is in the sandbox, where its actions take no effect; certify it first", s.Name)
 	}
 	policies, err := policy.Unchanged(ctx, c)
 	if err != nil {
 		return Planned{}, err
 	}
-	var in executive.ActionInput
-	if err := json.Unmarshal(a.Payload, &in); err != nil {
-		return Planned{}, fmt.Errorf("read the input of the action %s: %w", record.ID, err)
-	}
-	if i, _, err := integration.Load(ctx, c, in.Provider); err == nil && i.CreatedAt.After(a.RequestedAt) {
-		return Planned{}, i.Newer()
-	}
-	p := Planner{Deps: d, Company: c, Executive: s.Executive, By: a.RequestedBy, ActsFor: record.ClientID != "", Now: now, Approval: a.Digest}
 	planned, err := p.Plan(ctx, record.Action, in)
 	if err != nil {
 		return planned, impossible(err)
@@ -65,6 +64,36 @@ func (d Deps) CarryOut(ctx context.Context, c store.Company, a approval.Approval
 	}
 	planned.Ops = append(planned.Ops, policies...)
 	return planned, nil
+}
+
+// Replaced returns a fault.Conflict if the executive, or the integration that its action is about, was deleted and made again after a time.
+// What was asked for before, was about another one of the name.
+func (p Planner) Replaced(ctx context.Context, in executive.ActionInput, after time.Time) error {
+	if p.Executive.CreatedAt.After(after) {
+		return fault.Newf(fault.Conflict, "%s was deleted and configured again since; let it ask again", p.Executive.Name)
+	}
+	about := in.Provider
+	if in.RecommendationID != "" {
+		r, err := p.Recommendations.FindCurrent(ctx, p.Company, in.RecommendationID)
+		if fault.KindOf(err) == fault.NotFound || err == nil && r.Subject.Type != integration.Entity {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		about = r.Subject.ID
+	}
+	if about == "" {
+		return nil
+	}
+	i, _, err := integration.Load(ctx, p.Company, about)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return nil
+	case err == nil && i.CreatedAt.After(after):
+		return i.Newer()
+	}
+	return err
 }
 
 // impossible returns a refusal that is about the action's input as a conflict, because the one who approves did not send the
