@@ -755,6 +755,39 @@ func TestRecommendations_Younger(t *testing.T) {
 	}
 }
 
+// TestRecommendations_Former shows nothing of what was decided about an integration that was deleted on the one that has its name now.
+func TestRecommendations_Former(t *testing.T) {
+	t.Parallel()
+	c := newCompany()
+	created := noon().Add(-time.Hour)
+	c.Integrations["feed"] = projection.Integration{Kind: "feed", State: integration.Sandbox, Enabled: true, SandboxedAt: created, CreatedAt: created, Ports: []integration.Port{integration.SyncPull}}
+	name := recommendation.ID("certify-integration", timeline.Reference{Type: "integration", ID: "feed"})
+	shown := func(at time.Time) assessment.Recommendation {
+		t.Helper()
+		stored := recommendation.Stored{ID: name}.Dismiss("u", "planned", "We do it in May.", noon().Add(30*day), at)
+		stored.Version = 3
+		all := assessment.RecommendationsWith(c.Context, noon(), path, []recommendation.Stored{stored})
+		n := slices.IndexFunc(all, func(r assessment.Recommendation) bool { return r.ID == name })
+		if n < 0 {
+			t.Fatalf("no recommendation to certify among %+v", all)
+		}
+		return all[n]
+	}
+	if r := shown(created.Add(time.Minute)); r.State != recommendation.Dismissed {
+		t.Errorf("after a dismissal the state is %s", r.State)
+	}
+	r := shown(created.Add(-time.Minute))
+	if r.State != recommendation.Active {
+		t.Errorf("after a dismissal of the former one the state is %s, want active", r.State)
+	}
+	if r.Dismissal != nil {
+		t.Errorf("the dismissal of the former one is shown: %+v", r.Dismissal)
+	}
+	if r.Version != 3 {
+		t.Errorf("version = %d, want that of the stored item, 3", r.Version)
+	}
+}
+
 // TestBrief_Changes tells what happened to an entity in one sentence.
 func TestBrief_Changes(t *testing.T) {
 	t.Parallel()

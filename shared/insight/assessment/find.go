@@ -39,7 +39,7 @@ func (r *Reader) Find(ctx context.Context, c store.Company, path, recommendation
 	}
 	f.Current = recommendation.Current{Stored: f.Shown.Stored(), Priority: f.Shown.Priority, Ended: f.Shown.State == recommendation.Succeeded}
 	if len(stored) > 0 {
-		f.Current.Standing = stored[0].Standing
+		f.Current.Standing = standing(facts.Context, f.Shown.Subject, stored[0].Standing)
 	}
 	return f, nil
 }

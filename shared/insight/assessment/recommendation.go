@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -132,12 +133,20 @@ func (v view) firstSeen(r Recommendation) time.Time {
 
 // decided sets what was decided about a recommendation whose condition holds.
 func (v view) decided(r Recommendation) Recommendation {
-	s := v.Recommendations[r.ID]
+	s := standing(v.Context, r.Subject, v.Recommendations[r.ID])
 	r.State, r.Reopened, r.Version = s.Now(r.Priority, v.asOf), s.Times(), s.Version
 	if s.State == recommendation.Claimed {
 		r.Claim = &Claim{By: s.By, At: s.At}
 	}
 	return r
+}
+
+// standing returns what was decided about a recommendation, and only the version if that was about a former integration of the same name.
+func standing(p projection.Context, subject timeline.Reference, s recommendation.Standing) recommendation.Standing {
+	if i, is := p.Integrations[subject.ID]; is && subject.Type == integration.Entity && s.At.Before(i.CreatedAt) {
+		return recommendation.Standing{Version: s.Version}
+	}
+	return s
 }
 
 // Open reports whether a recommendation is active or claimed.

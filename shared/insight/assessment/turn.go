@@ -113,7 +113,7 @@ func (t Turn) Next(stored recommendation.Stored, p projection.Context) (next rec
 		return stored, false
 	case t.Holds:
 		next = t.Stored
-		next.Standing = stored.Standing
+		next.Standing = standing(p, t.Subject, stored.Standing)
 		next.Priority = t.Priority
 		return next.Reopen("", p.UpdatedAt), true
 	case stored.ID != "":
