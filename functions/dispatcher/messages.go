@@ -25,8 +25,8 @@ type messages struct {
 // failing names an endpoint whose filter or transformation failed, in an hour. A process asks the notifier to tell of it once: each event
 // may fail, and the notifier would read for each what the company's people were told.
 type failing struct {
-	company, endpoint string
-	hour              time.Time
+	company, about string
+	hour           time.Time
 }
 
 // maxFailing limits the endpoints that are remembered.
@@ -77,8 +77,8 @@ func (m *messages) add(c store.Change, t delivery.Transition) error {
 
 // addFailing adds the message about a filter or a transformation that failed on a change, unless one was sent.
 func (m *messages) addFailing(c store.Change, sent *set[failing]) error {
-	told, endpoint, err := notice.Unselected(c)
-	one := failing{c.Company, endpoint, c.At.Truncate(time.Hour)}
+	told, about, err := notice.Unselected(c)
+	one := failing{c.Company, about, c.At.Truncate(time.Hour)}
 	if err != nil || sent.has(one) || slices.Contains(m.failing, one) {
 		return err
 	}

@@ -1,6 +1,7 @@
 package notifier_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -328,4 +330,44 @@ func TestBox_Full(t *testing.T) {
 	if got := len(d.notices()); got != matters+1 {
 		t.Errorf("notices = %d, want %d: each matter once, and the oldest again", got, matters+1)
 	}
+}
+
+// TestBox_Incarnations tells of an endpoint what it was told of the one that was deleted before under the same name.
+func TestBox_Incarnations(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	for _, incarnation := range []string{"first", "second"} {
+		was := integration.Integration{Provider: "webhook", Incarnation: incarnation, Enabled: true, State: integration.Certified}
+		is := was
+		is.Disable(integration.DisabledGone, d.Clock.Now())
+		paused := map[string]any{"endpoint": "webhook", "incarnation": incarnation}
+		for _, change := range []store.Change{
+			{Entity: integration.Entity, Old: image(t, was), New: image(t, is)},
+			{Entity: integration.Entity, Old: image(t, was), New: image(t, was.Sandboxed(integration.SandboxedByExpiry, d.Clock.Now()))},
+			{Entity: delivery.Entity, New: image(t, paused)},
+		} {
+			d.Clock.Advance(time.Minute)
+			change.Company, change.At = "acme", d.Clock.Now()
+			all, err := notice.Due(change)
+			if change.Entity == delivery.Entity {
+				all, err = notice.Turned(change, delivery.Turn{Paused: true, Since: d.Clock.Now()})
+			}
+			errtest.Must(t, err)
+			for _, m := range all {
+				var j notice.Job
+				errtest.Must(t, json.Unmarshal(m.Body, &j))
+				d.do(j)
+			}
+			d.sendAll()
+		}
+	}
+	each := []string{"ada: webhook was disabled", "ada: webhook: the certification has expired", pauses1}
+	d.want(append(each, each...)...)
+}
+
+func image(t *testing.T, body any) *store.Image {
+	t.Helper()
+	raw, err := json.Marshal(body)
+	errtest.Must(t, err)
+	return &store.Image{Body: raw}
 }

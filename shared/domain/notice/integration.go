@@ -22,6 +22,7 @@ func ofIntegration(c store.Change) ([]queue.Message, error) {
 	}
 	var all []queue.Message
 	if m, ok := turned(was, is, c.At); ok && c.Old != nil {
+		m = m.of(is.Incarnation)
 		told, err := messages(time.Time{}, Job{Company: c.Company, Matter: &m})
 		if err != nil {
 			return nil, err
@@ -76,7 +77,7 @@ func Expiring(i integration.Integration, expires, now time.Time) (m Matter, ok b
 	}
 	m.Content.Facts = append(m.Content.Facts, Fact{Name: "Expires", At: expires})
 	m.Content.Link, m.Until = &Link{"Sign in and renew", "/console/#/integrations/" + i.Provider}, expires
-	return m, true
+	return m.of(i.Incarnation), true
 }
 
 // turned returns the matter of an integration that stopped working by itself, or that works again after that.

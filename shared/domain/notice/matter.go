@@ -50,6 +50,14 @@ func (m Matter) Approval() string {
 	return id
 }
 
+// of returns the matter of one incarnation of its integration. Of the next one of the name, people are told again.
+func (m Matter) of(incarnation string) Matter {
+	if incarnation != "" {
+		m.About += "@" + incarnation
+	}
+	return m
+}
+
 // key names the matter in a box.
 func (m Matter) key() string {
 	if m.Turn != "" {

@@ -10,21 +10,24 @@ import (
 
 // Turned returns the message about a change of a delivery whose attempt has begun a pause of its endpoint, or ended one.
 func Turned(c store.Change, turned delivery.Turn) ([]queue.Message, error) {
-	endpoint, err := endpointOf(c)
+	e, err := endpointOf(c)
 	if err != nil {
 		return nil, err
 	}
-	m := Paused(endpoint, turned, c.At)
+	m := Paused(e.Endpoint, turned, c.At).of(e.Incarnation)
 	return messages(time.Time{}, Job{Company: c.Company, Matter: &m})
 }
 
+// endpoint names one incarnation of an endpoint.
+type endpoint struct {
+	Endpoint    string `json:"endpoint"`
+	Incarnation string `json:"incarnation"`
+}
+
 // endpointOf returns the endpoint of a changed delivery.
-func endpointOf(c store.Change) (string, error) {
-	var d struct {
-		Endpoint string `json:"endpoint"`
-	}
-	err := delivery.DecodeHead(c.New.Body, &d)
-	return d.Endpoint, err
+func endpointOf(c store.Change) (e endpoint, err error) {
+	err = delivery.DecodeHead(c.New.Body, &e)
+	return e, err
 }
 
 // Paused returns the matter of an endpoint whose attempts are paused, or go on.

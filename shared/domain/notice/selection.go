@@ -7,15 +7,16 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Unselected returns the message about a delivery that is held because its endpoint's filter or transformation failed, and the endpoint.
-// People hear of it once a day.
-func Unselected(c store.Change) (told []queue.Message, endpoint string, err error) {
-	if endpoint, err = endpointOf(c); err != nil {
+// Unselected returns the message about a delivery that is held because its endpoint's filter or transformation failed, and what the
+// message is about. People hear of it once a day.
+func Unselected(c store.Change) (told []queue.Message, about string, err error) {
+	e, err := endpointOf(c)
+	if err != nil {
 		return nil, "", err
 	}
-	m := SelectionFailed(endpoint, c.At)
+	m := SelectionFailed(e.Endpoint, c.At).of(e.Incarnation)
 	told, err = messages(time.Time{}, Job{Company: c.Company, Matter: &m})
-	return told, endpoint, err
+	return told, m.About, err
 }
 
 // SelectionFailed returns the matter of an endpoint whose filter or transformation failed on an event.
