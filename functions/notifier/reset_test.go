@@ -100,6 +100,25 @@ func TestReset_Lost(t *testing.T) {
 	d.want("bob: Set a new password")
 }
 
+// The code comes although an earlier mail of the company came back or was unwanted: the person may belong to other companies, too.
+func TestReset_Unwanted(t *testing.T) {
+	t.Parallel()
+	for _, with := range []user.MailRefusal{user.MailRefused, user.MailBounced, user.MailComplained} {
+		t.Run(string(with), func(t *testing.T) {
+			t.Parallel()
+			d := setup(t)
+			bob := d.member("bob@acme.test")
+			u, version, err := company.GetUser(t.Context(), d.company, bob)
+			errtest.Must(t, err)
+			u.MailRefusedAt, u.MailRefusedWith = new(d.Clock.Now()), with
+			errtest.Must(t, d.company.Commit(t.Context(), d.company.Replace(user.Key(bob), user.Entity, version, u)))
+			d.asks("bob@acme.test", d.company.ID(), bob)
+			d.sendAll()
+			d.want("bob: Set a new password")
+		})
+	}
+}
+
 func TestReset_Refused(t *testing.T) {
 	t.Parallel()
 	t.Run("asked too long ago", func(t *testing.T) {

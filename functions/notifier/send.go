@@ -186,7 +186,7 @@ func (s *sending) needless(ctx context.Context) (why string, err error) {
 		return "the person is disabled", nil
 	case s.person.State == user.Invited && n.Name != notice.Invitation:
 		return "the person has not accepted the invitation", nil
-	case s.person.MailRefusedAt != nil:
+	case s.person.MailRefusedAt != nil && n.Name != notice.PasswordReset: // by mails of this company, and the code leads to all
 		return "the person's address refuses mails", nil
 	case n.Kind != notice.Security && n.Attempts == 0 && s.count.Mails >= notice.Monthly(s.firm.Plan):
 		return "the company has used up the mails of the month", nil
