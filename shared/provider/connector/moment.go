@@ -9,8 +9,10 @@ import (
 	"orgops/shared/base/text"
 )
 
-// timed splits a time into its date, its clock, its zone, and the year that some forms put last.
-const timed text.Pattern = `(?i)^(.*?)[ t](\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?) ?([+-]\d{2}:?\d{2}|[+-]\d{2}|[a-z]{1,5})?( \d{4})?$`
+// timed splits a time into its date, its clock, its half of the day, its zone, and the year that some forms put last. The name of a zone behind its
+// offset does not matter.
+const timed text.Pattern = `(?i)^(.*?)[ t](\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?|\d{6})(?: ?([ap]m)\b)? ?` +
+	`((?:utc?|gmt)?[+-]\d{1,2}(?::?\d{2})?|[a-z]{1,5})?(?: [a-z]{2,5})?( \d{4})?$`
 
 // maxMoment limits a time's text, in bytes.
 const maxMoment = 64
@@ -34,15 +36,24 @@ func moment(s string) (t time.Time, ok bool) {
 	if parts == nil {
 		return day(s)
 	}
-	date, known := day(parts[1] + parts[4])
+	date, known := day(parts[1] + parts[5])
 	clock, form := parts[2], "15:04:05"
-	if strings.Count(clock, ":") == 1 {
+	switch strings.Count(clock, ":") {
+	case 0:
+		form = "150405"
+	case 1:
 		form = "15:04"
-	} else if before, leap := strings.CutSuffix(clock, ":60"); leap {
+	}
+	if before, leap := strings.CutSuffix(clock, ":60"); leap && form == "15:04:05" {
 		clock, date = before+":59", date.Add(time.Second)
+	} else if rest, end := strings.CutPrefix(clock, "24:"); end && strings.Trim(rest, "0:.,") == "" {
+		clock, date = "00:"+rest, date.Add(24*time.Hour)
+	}
+	if half := strings.ToUpper(parts[3]); half != "" {
+		clock, form = clock+half, strings.Replace(form, "15", "03", 1)+"PM"
 	}
 	t, err := time.Parse(form, clock)
-	shift, zoned := offset(strings.ToUpper(parts[3]))
+	shift, zoned := offset(strings.ToUpper(parts[4]))
 	return date.Add(t.Sub(t.Truncate(24*time.Hour)) - shift), known && zoned && err == nil
 }
 
@@ -67,9 +78,11 @@ const (
 	months   = "jan feb mar apr may jun jul aug sep oct nov dec"
 )
 
-// usual returns a time without its weekday, commas and comments, and with its names in three letters.
+// usual returns a time without its weekday, commas, comments and the place of its zone, and with its names in three letters.
 func usual(s string) string {
-	s, _, _ = strings.Cut(s, "(")
+	if n := strings.IndexAny(s, "(["); n >= 0 {
+		s = s[:n]
+	}
 	var words []string
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' || r == '\r' }) {
 		letters := strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz.") == ""
@@ -97,11 +110,9 @@ func day(s string) (t time.Time, ok bool) {
 	return t, false
 }
 
-// offset returns what a zone is ahead of UTC. A name that is not of RFC 5322 or of Europe counts as UTC. A half of a day is no zone.
+// offset returns what a zone is ahead of UTC. A name that is not of RFC 5322 or of Europe counts as UTC.
 func offset(zone string) (ahead time.Duration, ok bool) {
 	switch zone {
-	case "AM", "PM":
-		return 0, false
 	case "EDT":
 		return -4 * time.Hour, true
 	case "EST", "CDT":
@@ -119,16 +130,17 @@ func offset(zone string) (ahead time.Duration, ok bool) {
 	case "EEST":
 		return 3 * time.Hour, true
 	}
-	digits := strings.ReplaceAll(strings.TrimLeft(zone, "+-"), ":", "")
+	sign := strings.IndexAny(zone, "+-")
+	digits := strings.ReplaceAll(zone[sign+1:], ":", "")
 	n, err := strconv.Atoi(digits)
-	if err != nil {
+	if sign < 0 || err != nil {
 		return 0, true
 	}
-	if len(digits) == len("07") {
+	if len(digits) <= len("07") {
 		n *= 100
 	}
 	ahead = time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
-	if zone[0] == '-' {
+	if zone[sign] == '-' {
 		ahead = -ahead
 	}
 	return ahead, ahead.Abs() < 24*time.Hour

@@ -1,6 +1,7 @@
 package webfeed
 
 import (
+	"cmp"
 	"encoding/xml"
 	"net/url"
 	"strings"
@@ -24,8 +25,8 @@ func (l *listing) fromAtom(t *tokens, root xml.StartElement) error {
 }
 
 // name returns the name of an element in lower case, "" if it is not of Atom.
-func (*atom) name(start xml.StartElement) string {
-	if v := vocabulary(start.Name.Space); v != "atom" && v != "" {
+func (a *atom) name(start xml.StartElement) string {
+	if v := vocabulary(start.Name.Space); v != "atom" && v != "" && (v != start.Name.Space || !a.bare()) {
 		return ""
 	}
 	return strings.ToLower(start.Name.Local)
@@ -96,12 +97,20 @@ func (a *atom) described(e *entry, file xml.StartElement) error {
 // refer takes an entry's link to its page or to a file.
 func (e *entry) refer(relativeTo *url.URL, field xml.StartElement) {
 	address := resolve(relativeTo, attribute(field, "href"))
-	switch strings.ToLower(attribute(field, "rel")) {
-	case "", "alternate":
-		e.link = firstOf(e.link, address)
+	switch html := strings.HasSuffix(strings.ToLower(attribute(field, "type")), "html"); relation(field) {
+	case "alternate":
+		if e.link == "" || html && !e.html {
+			e.link, e.html = address, html
+		}
 	case "enclosure":
 		e.enclosure = firstOf(e.enclosure, address)
 	}
+}
+
+// relation returns the relation of a link in lower case. The name of a registered one may be a whole IRI (RFC 4287 §4.2.7.2).
+func relation(link xml.StartElement) string {
+	rel := strings.ToLower(attribute(link, "rel"))
+	return cmp.Or(strings.TrimPrefix(rel, "http://www.iana.org/assignments/relation/"), "alternate")
 }
 
 // textOf says what the text of a field of Atom is (RFC 4287 §3.1.1 and §4.1.3). In XHTML and other XML the markup is elements, and the

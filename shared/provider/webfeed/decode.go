@@ -28,16 +28,16 @@ const declaration basetext.Pattern = `^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^
 const maxDeclaration = 1024
 
 // decode returns a document in UTF-8, without byte order marks and white space at its beginning and without the characters that
-// XML forbids. Bytes that are not of the character set become U+FFFD in XML. JSON is in UTF-8 (RFC 8259 §8.1), so they stay in JSON, and
-// the item with them is left out. Every later step reads these bytes and no others. They may have at most maxDocument bytes.
-// decode uses the document's memory.
+// XML forbids. Bytes that are not of the character set become U+FFFD in XML. JSON is in UTF-8 (RFC 8259 §8.1), unless its Content-Type
+// names another set and it is not in UTF-8. Bytes that are not of UTF-8 stay in JSON, and the item with them is left out. Every later
+// step reads these bytes and no others. They may have at most maxDocument bytes. decode uses the document's memory.
 func decode(document []byte, contentType string) ([]byte, error) {
-	if inJSON := bytes.TrimLeft(document, " \t\r\n\uFEFF"); begins(inJSON, "{") {
-		return slices.DeleteFunc(inJSON, func(b byte) bool { return forbidden(rune(b)) }), nil
-	}
 	charset, err := charsetOf(document, contentType)
 	if err != nil {
 		return nil, err
+	}
+	if inJSON := bytes.TrimLeft(document, " \t\r\n\uFEFF"); charset == encoding.Nop && begins(inJSON, "{") {
+		return slices.DeleteFunc(inJSON, func(b byte) bool { return forbidden(rune(b)) }), nil
 	}
 	decoder := transform.Chain(charset.NewDecoder(), runes.Remove(runes.Predicate(forbidden)))
 	decoded := make([]byte, min(utf8.UTFMax*len(document), maxDocument+utf8.UTFMax))
@@ -54,36 +54,54 @@ func forbidden(r rune) bool {
 }
 
 // charsetOf returns the character set of a document, encoding.Nop for UTF-8. A byte order mark goes before the Content-Type, and that
-// before the declaration (RFC 7303 §3), unless it says UTF-8 of a document that is not: many servers say it of every document. A declaration of UTF-16 in a document that is readable
-// in ASCII is wrong and has no effect. A document that should be in UTF-8, and has bytes beyond ASCII of which none is, is in
-// windows-1252, as web browsers assume.
+// before the declaration (RFC 7303 §3). A name that the document disproves has no effect: many servers say UTF-8 of every document, or
+// ASCII, as they once had to. A document that should be in UTF-8, and has bytes beyond ASCII of which none is, is in windows-1252, as
+// web browsers assume.
 func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
-	switch {
+	switch n := len(document); {
 	case begins(document, "\uFEFF"):
 		return encoding.Nop, nil
-	case begins(document, "\xFF\xFE"), begins(document, "<\x00"):
+	case begins(document, "\xFF\xFE"), n > 3 && document[0] != 0 && document[1] == 0 && document[3] == 0:
 		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), nil
-	case begins(document, "\xFE\xFF"), begins(document, "\x00<\x00"):
+	case begins(document, "\xFE\xFF"), n > 3 && document[0] == 0 && document[1] != 0 && document[2] == 0:
 		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM), nil
 	}
-	if _, parameters, err := mime.ParseMediaType(contentType); err == nil && parameters["charset"] != "" {
-		charset, err := htmlindex.Get(strings.Trim(parameters["charset"], "'"))
-		if err == nil && (readable(charset) != encoding.Nop || utf8.Valid(document)) {
-			return readable(charset), nil
-		}
+	said := ""
+	if _, parameters, err := mime.ParseMediaType(contentType); err == nil {
+		said = strings.Trim(parameters["charset"], "'")
+	}
+	charset, ok := named(said, document)
+	switch inJSON := begins(bytes.TrimLeft(document, " \t\r\n"), "{"); {
+	case inJSON && (!ok || utf8.Valid(document)):
+		return encoding.Nop, nil
+	case ok:
+		return charset, nil
 	}
 	found := declaration.Regexp().FindSubmatch(document[:min(maxDeclaration, len(document))])
 	if found == nil {
 		return assumed(document), nil
 	}
-	charset, err := htmlindex.Get(string(found[1]))
-	if err != nil {
+	if charset, ok = named(string(found[1]), document); ok {
+		return charset, nil
+	}
+	if _, err := htmlindex.Get(string(found[1])); err != nil && !utf8.Valid(document) {
 		return nil, fault.Newf(fault.Unavailable, "the feed declares the character set %q, which is not known; serve it in UTF-8", found[1])
 	}
-	if set := readable(charset); set != encoding.Nop {
-		return set, nil
-	}
 	return assumed(document), nil
+}
+
+// named returns the character set of a name, encoding.Nop for UTF-8. ok is false for an unknown name, and for one that the document
+// disproves: UTF-16 of bytes that are readable in ASCII, UTF-8 of others or of those that shift between sets, and ASCII, in which a
+// document is in UTF-8 too.
+func named(name string, document []byte) (charset encoding.Encoding, ok bool) {
+	charset, err := htmlindex.Get(name)
+	if err != nil || strings.HasSuffix(strings.ToLower(name), "ascii") {
+		return nil, false
+	}
+	if known, _ := htmlindex.Name(charset); known == "utf-8" || strings.HasPrefix(known, "utf-16") {
+		return encoding.Nop, utf8.Valid(document) && !bytes.Contains(document, []byte("\x1B$"))
+	}
+	return charset, true
 }
 
 // assumed returns the character set of a document that names none but UTF-8.
@@ -101,14 +119,6 @@ func assumed(document []byte) encoding.Encoding {
 		return charmap.Windows1252
 	}
 	return encoding.Nop
-}
-
-// readable returns encoding.Nop for a set in which the document could not have been read so far.
-func readable(charset encoding.Encoding) encoding.Encoding {
-	if name, _ := htmlindex.Name(charset); name == "utf-8" || strings.HasPrefix(name, "utf-16") {
-		return encoding.Nop
-	}
-	return charset
 }
 
 // dropReferences returns a document without references to characters that XML forbids, such as &#8;. It uses the document's memory.

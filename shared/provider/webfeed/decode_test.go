@@ -32,6 +32,16 @@ func TestDecode(t *testing.T) {
 		{"a mark before Content-Type", "text/xml; charset=iso-8859-1", "\uFEFF" + latin1 + "é", latin1 + "é"},
 		{"an unknown set in Content-Type", "text/xml; charset=none", latin1 + "\xe9", latin1 + "é"},
 		{"a broken Content-Type", "text/xml; charset", latin1 + "\xe9", latin1 + "é"},
+		{"a set of 7 bits under another name", "text/xml; charset=utf-8", `<?xml encoding="iso-2022-jp"?>` + "\x1b$B8l\x1b(B", `<?xml encoding="iso-2022-jp"?>語`},
+		{"UTF-8 under the name of ASCII", "text/xml; charset=us-ascii", "<a>é</a>", "<a>é</a>"},
+		{"windows-1252 under the name of ASCII", "text/xml; charset=US-ASCII", "<a>\xe9</a>", "<a>é</a>"},
+		{"declared ASCII", "", `<?xml encoding="ascii"?>é`, `<?xml encoding="ascii"?>é`},
+		{"UTF-8 under an unknown name", "", `<?xml encoding="utf8mb4"?>é`, `<?xml encoding="utf8mb4"?>é`},
+		{"little-endian after a space", "", string(utf16le(" <é/>")), "<é/>"},
+		{"JSON, little-endian without a mark", "", string(utf16le(`{"é":1}`)), `{"é":1}`},
+		{"JSON, big-endian without a mark", "", string(utf16be(`{"é":1}`)[2:]), `{"é":1}`},
+		{"JSON in the set of its Content-Type", "application/json; charset=gb18030", "{\"\xd6\xd0\":1}", `{"中":1}`},
+		{"JSON with one wrong byte", "application/json; charset=utf-8", "{\"é\xff\":1}", "{\"é\xff\":1}"},
 		{"JSON is in UTF-8", "application/json; charset=iso-8859-1", " {\"a\":\"é\"}", "{\"a\":\"é\"}"},
 		{"one byte", "", "x", "x"},
 		{"nothing", "", "", ""},
@@ -44,7 +54,7 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	refused := []struct{ name, contentType, document, want string }{
-		{"unknown", "", `<?xml version="1.0" encoding="utf-7"?><rss/>`, `the feed declares the character set "utf-7", which is not known; serve it in UTF-8`},
+		{"unknown", "", `<?xml version="1.0" encoding="utf-7"?>` + "<rss>\xff</rss>", `the feed declares the character set "utf-7", which is not known; serve it in UTF-8`},
 		{"too large in UTF-8", "", latin1 + strings.Repeat("\xe9", maxDocument/2), "the feed is larger than 8 MiB in UTF-8"},
 	}
 	for _, tt := range refused {

@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"net/url"
 	"strings"
-	"time"
 
 	"orgops/shared/provider/connector"
 )
@@ -13,10 +12,11 @@ import (
 // entry holds the fields that become a memory, as plain text. Addresses are absolute.
 type entry struct {
 	id, title, link, content, summary string
-	enclosure                         string     // the address of the first file
-	described                         string     // the description of the files, for an entry without a text of its own
-	published                         string     // as the feed writes it: the part of an entry that stays as it is
-	changed                           *time.Time // nil: the feed does not say
+	enclosure                         string // the address of the first file
+	described                         string // the description of the files, for an entry without a text of its own
+	published                         string // as the feed writes it: the part of an entry that stays as it is
+	changed                           connector.When
+	html                              bool // the link is said to lead to HTML
 }
 
 // listing holds what is read of a document.
@@ -72,13 +72,17 @@ func (l *listing) entries(document []byte) error {
 	return t.finish()
 }
 
-// vocabulary returns the usual prefix of a namespace, "" for that of RSS, and the namespace itself if it has none. Case and a
-// slash at the end do not matter. A prefix that a document does not declare stands for itself.
+// vocabulary returns the usual prefix of a namespace, "" for that of RSS, and the namespace itself if it has none. Case, a
+// slash at the end and https do not matter. A prefix that a document does not declare stands for itself.
 func vocabulary(space string) string {
 	if len(space) > maxURL {
 		return space
 	}
-	switch strings.TrimSuffix(strings.ToLower(strings.TrimSpace(space)), "/") {
+	known := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(space)), "/")
+	if rest, ok := strings.CutPrefix(known, "https://"); ok {
+		known = "http://" + rest
+	}
+	switch known {
 	case "", "rss", "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://purl.org/rss/1.0",
 		"http://channel.netscape.com/rdf/simple/0.9", "http://my.netscape.com/rdf/simple/0.9":
 		return ""
@@ -92,6 +96,8 @@ func vocabulary(space string) string {
 		return "itunes"
 	case "media", "http://search.yahoo.com/mrss":
 		return "media"
+	case "xhtml", "http://www.w3.org/1999/xhtml":
+		return "xhtml"
 	case "atom", "atom10", "atom03", "http://www.w3.org/2005/atom", "http://purl.org/atom/ns#":
 		return "atom"
 	}
@@ -108,12 +114,15 @@ func attribute(start xml.StartElement, name string) string {
 	return ""
 }
 
-// latest returns the latest of the moments that can be read, nil if none can.
-func latest(moments ...string) (at *time.Time) {
+// latest returns the latest of the moments that can be read, and what cannot be read if none can.
+func latest(moments ...string) (last connector.When) {
 	for _, m := range moments {
-		if t := connector.Moment(m); t != nil && (at == nil || t.After(*at)) {
-			at = t
+		switch w := connector.WhenIn(m); {
+		case w.At != nil && (last.At == nil || w.At.After(*last.At)):
+			last = w
+		case last == connector.When{}:
+			last = w
 		}
 	}
-	return at
+	return last
 }

@@ -72,9 +72,7 @@ func (l *listing) item(raw json.RawMessage) {
 		return
 	}
 	address := func(field json.RawMessage) string { return resolve(l.address, strings.TrimSpace(word(field))) }
-	var files []struct {
-		URL json.RawMessage `json:"url"`
-	}
+	var files []json.RawMessage
 	e := entry{
 		id: word(i.ID), title: whole(word(i.Title)), link: firstOf(address(i.URL), address(i.ExternalURL)), summary: whole(word(i.Summary)),
 		published: word(i.DatePublished), changed: latest(word(i.DatePublished), word(i.DateModified)),
@@ -82,8 +80,13 @@ func (l *listing) item(raw json.RawMessage) {
 	if e.content = text(word(i.ContentHTML), asHTML); e.content == "" {
 		e.content = whole(word(i.ContentText))
 	}
-	if json.Unmarshal(i.Attachments, &files) == nil && len(files) > 0 {
-		e.enclosure = address(files[0].URL)
+	_ = json.Unmarshal(i.Attachments, &files) // anything else holds no files
+	for _, raw := range files {
+		var file struct {
+			URL json.RawMessage `json:"url"`
+		}
+		_ = json.Unmarshal(raw, &file) // a file of another type has no address
+		e.enclosure = firstOf(e.enclosure, address(file.URL))
 	}
 	l.add(e)
 }

@@ -31,6 +31,9 @@ func page(document []byte, config Config, from source, next state) (connector.Fe
 		return connector.FetchedPage{}, unreadable(err)
 	}
 	p := connector.FetchedPage{Memories: l.drafts(), Skipped: l.skipped}
+	for _, e := range l.all {
+		p.WarnOfTime("the time", firstOf(e.id, e.title, e.link), e.changed)
+	}
 	bare := len(l.all)+len(l.skipped) == 0
 	if bare {
 		p.Warnings = append(p.Warnings, empty(from.last))
@@ -92,7 +95,7 @@ const cutOff = "the document ends in the middle of the entry"
 // draft returns an entry as a memory; ok is false for an empty entry.
 func draft(e entry) (d memory.Draft, ok bool) {
 	link := strings.TrimSpace(firstOf(e.link, e.enclosure))
-	d = memory.Draft{Kind: "entry", Title: line(e.title), URL: link, Body: firstOf(e.content, e.summary, e.described), UpdatedAt: e.changed}
+	d = memory.Draft{Kind: "entry", Title: line(e.title), URL: link, Body: firstOf(e.content, e.summary, e.described), UpdatedAt: e.changed.At}
 	if d.ExternalID = e.externalID(d.Title, d.Body, link); d.ExternalID == "" {
 		return d, false
 	}

@@ -26,7 +26,7 @@ func (l *listing) fromRSS(t *tokens, root xml.StartElement) error {
 func (r *rss) name(start xml.StartElement) string {
 	local := strings.ToLower(start.Name.Local)
 	prefix := vocabulary(start.Name.Space)
-	if prefix == "" || start.Name.Space == r.native {
+	if prefix == "" || start.Name.Space == r.native || prefix == start.Name.Space && r.bare() {
 		return local
 	}
 	return prefix + ":" + local
@@ -66,9 +66,9 @@ func (r *rss) item(relativeTo *url.URL, start xml.StartElement) error {
 		id:      firstOf(fields["guid"], fields["about"], fields["dc:identifier"]),
 		title:   firstOf(fields["title"], fields["dc:title"], fields["itunes:title"], fields["media:title"]),
 		link:    firstOf(fields["link"], fields["atom:link"], fields["permalink"]),
-		content: firstOf(fields["content:encoded"], fields["atom:content"]),
+		content: firstOf(fields["content:encoded"], fields["atom:content"], fields["xhtml:body"]),
 		summary: firstOf(fields["description"], fields["dc:description"], fields["itunes:summary"], fields["atom:summary"],
-			fields["media:description"]),
+			fields["itunes:subtitle"], fields["media:description"]),
 		enclosure: firstOf(fields["enclosure"], fields["media:content"]),
 		published: firstOf(fields["pubdate"], fields["dc:date"], fields["atom:published"]),
 		changed: latest(fields["pubdate"], fields["dc:date"], fields["dcterms:modified"], fields["dcterms:created"], fields["atom:published"],
@@ -96,8 +96,8 @@ func (r *rss) itemField(fields map[string]string, relativeTo *url.URL, field xml
 		fields[name] = resolve(relativeTo, firstOf(word, attribute(field, "href"), fields[name]))
 		return err
 	case "atom:link":
-		if rel := attribute(field, "rel"); rel == "" || rel == "alternate" {
-			fields[name] = resolve(relativeTo, attribute(field, "href"))
+		if relation(field) == "alternate" {
+			fields[name] = firstOf(fields[name], resolve(relativeTo, attribute(field, "href")))
 		}
 		return r.tokens.skip()
 	case "enclosure", "media:content":
@@ -116,9 +116,9 @@ func (r *rss) itemField(fields map[string]string, relativeTo *url.URL, field xml
 			}
 			return r.itemField(fields, relativeTo, file)
 		})
-	case "dc:title", "dc:description", "itunes:title", "itunes:summary":
+	case "dc:title", "dc:description", "itunes:title", "itunes:summary", "itunes:subtitle":
 		err = r.other(fields, name, asMaybe)
-	case "atom:content", "atom:summary", "media:title", "media:description":
+	case "atom:content", "atom:summary", "media:title", "media:description", "xhtml:body":
 		err = r.other(fields, name, textOf(field))
 	default:
 		return r.tokens.skip()

@@ -43,6 +43,9 @@ func (s *scope) push(start xml.StartElement) xml.StartElement {
 	return start
 }
 
+// bare reports whether the element that was begun last has no prefix.
+func (s *scope) bare() bool { return s.open[len(s.open)-1].name.Space == "" }
+
 // pop ends the element that was begun last.
 func (s *scope) pop() xml.EndElement {
 	last := s.open[len(s.open)-1]

@@ -4,6 +4,9 @@ import (
 	"html"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 
 	truncate "orgops/shared/base/text"
 )
@@ -40,6 +43,8 @@ func (p *plain) text(s string) {
 		}
 		switch {
 		case forbidden(r):
+		case 0x80 <= r && r < 0xA0 && r != '\u0085' && fromWindows(r) != utf8.RuneError:
+			p.text(string(fromWindows(r)))
 		case r == '\n':
 			p.gap = '\n'
 		case unicode.IsSpace(r):
@@ -53,6 +58,10 @@ func (p *plain) text(s string) {
 		}
 	}
 }
+
+// fromWindows returns the character that a control character beyond ASCII stands for, as it does in HTML: no text holds these, but
+// that of a publisher whose program took windows-1252 for Unicode. It is U+FFFD for one that stands for none.
+func fromWindows(r rune) rune { return charmap.Windows1252.DecodeByte(byte(r)) }
 
 func (p *plain) space() {
 	if p.gap == 0 {

@@ -16,6 +16,7 @@ func TestText(t *testing.T) {
 		{"<b>bold</b>ed", "bolded"},
 		{"one<br/>two<br / >three", "one\ntwo\nthree"},
 		{"a &amp; b &copy 2020 &lt;b&gt; &bogus;", "a & b © 2020 <b> &bogus;"},
+		{"It&#146;s It\u0092s \u0080 \u0081", "It’s It’s € \u0081"},
 		{"1 < 2 > 3 <3", "1 < 2 > 3 <3"},
 		{`<a href="x>y">z</a> <a title=it's>z</a>`, "z z"},
 		{"<!-- a > b -->c<!-->d<!doctype e>f<?g h?>i</>j</ k>l", "cdfijl"},

@@ -2,6 +2,7 @@ package webfeed_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,13 @@ func TestConnector_Fetch_text(t *testing.T) {
 		{"RSS: escaped twice", rssItem("<title>A &amp;amp; B &amp;lt;i&amp;gt; &amp;copy=1</title>"), "A & B <i> &copy=1", ""},
 		{"RSS: encoded content is HTML", rssItem("<title>A</title><content:encoded>&lt;x-y&gt;B&lt;/x-y&gt; &lt;T&gt;C</content:encoded>"), "A", "B C"},
 		{"RSS: an empty field behind one with text", rssItem("<title>A</title><title/><description>Text</description><description></description>"), "A", "Text"},
+		{"RSS: a body in XHTML", rssItem(`<title>A</title><body xmlns="http://www.w3.org/1999/xhtml"><p>One</p><p>Two</p></body>`), "A", "One\nTwo"},
+		{"RSS: the subtitle of an episode", rssItem(`<title>A</title><itunes:subtitle>Short</itunes:subtitle>`), "A", "Short"},
+		{"RSS: a namespace of the channel", `<rss><channel xmlns="http://backend.userland.com/rss2"><item><guid>1</guid><title>A</title></item></channel></rss>`, "A", ""},
+		{"RSS: a namespace of the item", `<rss><channel><item xmlns="urn:x"><guid>1</guid><title>A</title><y:title xmlns:y="urn:y">B</y:title></item></channel></rss>`, "A", ""},
+		{"RSS: a vocabulary by https", rssItem(`<title>A</title><e:encoded xmlns:e="https://purl.org/rss/1.0/modules/content/">B</e:encoded>`), "A", "B"},
+		{"Atom: its namespace by https", `<feed xmlns="https://www.w3.org/2005/Atom"><entry><id>1</id><title>A</title></entry></feed>`, "A", ""},
+		{"Atom: a namespace of its own", `<feed xmlns="urn:x"><entry><id>1</id><title>A</title><y:title xmlns:y="urn:y">B</y:title></entry></feed>`, "A", ""},
 		{"RSS: Media RSS", rssItem(`<media:group xmlns:media="http://search.yahoo.com/mrss/"><media:title>A</media:title><media:content url="x"/>` +
 			`<media:description>Of the &lt;T&gt; file</media:description></media:group>`), "A", "Of the <T> file"},
 		{"RSS: its own text before Media RSS", rssItem(`<title>A</title><media:title>B</media:title><media:description>C</media:description><description>D</description>`), "A", "D"},
@@ -74,6 +82,10 @@ func TestConnector_Fetch_addresses(t *testing.T) {
 		{"a guid that is no link", `<rss><channel><item><guid isPermaLink="false">https://example.com/1</guid><title>A</title></item></channel></rss>`, ""},
 		{"a guid next to a link", `<rss><channel><item><guid>https://example.com/1</guid><link>https://example.com/2</link></item></channel></rss>`, "https://example.com/2"},
 		{"an Atom link in RSS", `<rss><channel><item><guid>1</guid><atom:link href="https://example.com/1"/></item></channel></rss>`, "https://example.com/1"},
+		{"of two Atom links in RSS the first", `<rss><channel><item><guid>1</guid><atom:link href="/1"/><atom:link href="/2"/></item></channel></rss>`, "/1"},
+		{"a relation by its whole name", `<feed><entry><id>1</id><link rel="http://www.iana.org/assignments/relation/alternate" href="/1"/></entry></feed>`, "/1"},
+		{"a page before its data", `<feed><entry><id>1</id><link type="application/json" href="/1.json"/><link type="text/html" href="/1"/><link href="/2"/></entry></feed>`, "/1"},
+		{"the file behind one without an address", `{"items":[{"id":"1","attachments":[7,{"title":"a"},{"url":"/1.mp3"}]}]}`, "/1.mp3"},
 		{"an external url", `{"items":[{"id":"1","external_url":"https://example.com/1"}]}`, "https://example.com/1"},
 		{"a url and an external one", `{"items":[{"id":"1","url":"https://example.com/2","external_url":"https://example.com/1"}]}`, "https://example.com/2"},
 		{"a file", `<rss><channel><item><guid>1</guid><enclosure url="1.mp3"/></item></channel></rss>`, "/1.mp3"},
@@ -118,6 +130,11 @@ func TestConnector_Fetch_dates(t *testing.T) {
 		if diff := cmp.Diff(&want, only(t, document).UpdatedAt); diff != "" {
 			t.Errorf("%s: time of the change differs (-want +got):\n%s", document, diff)
 		}
+	}
+	page, err := fetch(t, serve(`<rss><channel><item><guid>1</guid><title>A</title><pubDate>05/01/2026</pubDate></item></channel></rss>`), connector.Fetch{}, 0)
+	errtest.Must(t, err)
+	if got, want := strings.Join(page.Warnings, ""), `the time of "1" is "05/01/2026"`; !strings.Contains(got, want) {
+		t.Errorf("a time that cannot be read: warnings = %q, want one with %q", got, want)
 	}
 	draft := func(title, at string) memory.Draft {
 		return only(t, `<feed><entry><id>1</id><title>`+title+`</title><updated>`+at+`</updated></entry></feed>`)
