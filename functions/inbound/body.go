@@ -11,6 +11,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 	"orgops/shared/web"
+	"orgops/shared/webhook/outbound"
 )
 
 // bodyLimit returns the limit of an arrival's body. It follows from the provider's name alone, and not from what is configured, so
@@ -31,8 +32,8 @@ func limitOf(conn connector.Inbound, header http.Header) web.Limit {
 
 // checkCoding returns a fault for a content coding that the service does not decode.
 func checkCoding(header http.Header) error {
-	switch strings.ToLower(strings.TrimSpace(strings.Join(header.Values("Content-Encoding"), ","))) {
-	case "", "identity", "gzip", "x-gzip":
+	switch strings.Join(outbound.Codings(header), ",") {
+	case "", "gzip", "x-gzip":
 		return nil
 	}
 	return fault.New(fault.UnsupportedMediaType, "send the body as it is, or with Content-Encoding: gzip")
@@ -40,7 +41,7 @@ func checkCoding(header http.Header) error {
 
 // isZipped reports whether an arrival's body is compressed. API Gateway decodes a body and leaves its header.
 func (in incoming) isZipped() bool {
-	return strings.Contains(strings.ToLower(in.header.Get("Content-Encoding")), "gzip") && bytes.HasPrefix(in.body, []byte("\x1f\x8b"))
+	return len(outbound.Codings(in.header)) > 0 && bytes.HasPrefix(in.body, []byte("\x1f\x8b"))
 }
 
 // errDamaged refuses a body that is not what its Content-Encoding says.

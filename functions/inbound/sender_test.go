@@ -96,6 +96,13 @@ func TestReceive_Gzip(t *testing.T) {
 	bomb := zipped(t, strings.Repeat(" ", 2<<20)+upsert)
 	s.post(path, bomb, gzipped(s.signature("webhook", secret, "d5", bomb))...).Want(413)
 	s.post(path, bomb, gzipped(s.signature("webhook", other, "d6", bomb))...).Want(401)
+	for n, coding := range []string{"identity, gzip", "X-Gzip,identity", " GZIP,", "identity, identity"} {
+		body := small
+		if !strings.Contains(strings.ToLower(coding), "gzip") {
+			body = upsert
+		}
+		s.post(path, body, append(s.signature("webhook", secret, fmt.Sprintf("several%d", n), upsert), "Content-Encoding", coding)...).Want(202)
+	}
 	for _, coding := range []string{"br", "gzip, gzip", "compress"} {
 		refused := s.post(path, small, append(s.signature("webhook", secret, "d7", small), "Content-Encoding", coding)...).Want(415)
 		if !strings.Contains(string(refused.Body), "gzip") {

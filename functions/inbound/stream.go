@@ -12,6 +12,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/scheme"
+	"orgops/shared/webhook/outbound"
 )
 
 // streamed holds what is known of a large body that no rule reads, and that is not kept.
@@ -28,7 +29,7 @@ func (d Deps) stream(ctx context.Context, param func(string) string, header http
 	company, provider := param("companyId"), param("provider")
 	conn, _ := d.inboundConnector(provider)
 	large, ok := conn.(connector.Large)
-	if !ok || !id.Valid(company) || header.Get("Content-Encoding") != "" {
+	if !ok || !id.Valid(company) || len(outbound.Codings(header)) > 0 {
 		return ctx, nil
 	}
 	if _, err := conn.Document(header, nil); err != nil { // it is wrapped, or no arrival of the provider's

@@ -36,6 +36,8 @@ func TestConfigure_Checked(t *testing.T) {
 		{"types", "webhook", `{"url":1,"events":"memory.*","rateLimit":"5","headers":{"X-A":1}}`,
 			[]string{"/events: expected array", "/headers/X-A: expected string", "/rateLimit: expected integer", "/url: expected string"}},
 		{"null", "webhook", `{` + minimum + `,"rateLimit":null,"signingSecret":null}`, []string{"/rateLimit: expected integer", "/signingSecret: expected string"}},
+		{"a whole number with a fraction", "webhook-b", `{` + minimum + `,"rateLimit":10.0}`, nil},
+		{"a whole number with an exponent", "feed-b", "\uFEFF" + `{` + url + `,"maxItems":1e2}`, nil},
 		{"too slow", "webhook", `{` + minimum + `,"rateLimit":0}`, []string{"/rateLimit: >= 1"}},
 		{"too fast", "webhook", `{` + minimum + `,"rateLimit":1001}`, []string{"/rateLimit: <= 1000"}},
 		{"secret pattern", "webhook", `{` + minimum + `,"signingSecret":"s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t"}`, []string{"/signingSecret: whsec_ and then base64"}},

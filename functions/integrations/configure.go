@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
@@ -98,7 +99,7 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err != nil {
 		return nil, err
 	}
-	request, asked, err := takePermissions(in.RawBody)
+	request, asked, err := takePermissions(fastjson.Whole(connector.Page(in.RawBody)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,12 +75,24 @@ type DeliveryFilter struct {
 }
 
 // listDeliveries lists an integration's deliveries. It also works for a deleted integration, because the deliveries stay
-// until they expire.
+// until they expire. A name without any, and without an integration, is not found: it is a wrong one.
 func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[DeliverySummary], error) {
 	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
-	return listed(ctx, d, in.DeliveryFilter, in.Provider, func(_ delivery.Delivery, shown DeliverySummary) DeliverySummary { return shown })
+	list := func(filter DeliveryFilter) (*web.PageOutput[DeliverySummary], error) {
+		return listed(ctx, d, filter, in.Provider, func(_ delivery.Delivery, shown DeliverySummary) DeliverySummary { return shown })
+	}
+	page, err := list(in.DeliveryFilter)
+	if err != nil || in.Cursor != "" || !page.Body.IsEmpty() {
+		return page, err
+	}
+	if _, missing := d.find(ctx, in.Provider); missing != nil {
+		if every, err := list(DeliveryFilter{PageQuery: in.PageQuery}); err != nil || every.Body.IsEmpty() {
+			return nil, cmp.Or(err, missing)
+		}
+	}
+	return page, nil
 }
 
 // EndpointDelivery shows a delivery in the list of those to all endpoints.

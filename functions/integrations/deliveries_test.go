@@ -107,7 +107,9 @@ func TestDeliveries(t *testing.T) {
 	for _, query := range []string{"state=lost", "since=yesterday", "since=", "limit=0", "more=1", "cursor=x"} {
 		s.do("GET", "/webhook/deliveries?"+query, nil).WantProblem(422, "invalid")
 	}
-	s.do("GET", "/unknown/deliveries", nil).WantProblem(404, "not-found")
+	for _, never := range []string{"/unknown/deliveries", "/webhook-typo/deliveries", "/webhook-typo/deliveries?state=held", "/webhook-typo/inbox", "/unknown/inbox"} {
+		s.do("GET", never, nil).WantProblem(404, "not-found")
+	}
 	s.do("GET", "/unknown/deliveries/"+a.EventID, nil).WantProblem(404, "not-found")
 }
 

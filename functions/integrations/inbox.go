@@ -16,12 +16,16 @@ type Inbox struct {
 
 type inboxOutput struct{ Body Inbox }
 
-// listInbox also works for a deleted integration, because what was received stays until it expires.
+// listInbox also works for a deleted integration, because what was received stays until it expires. A name with an empty inbox, and
+// without an integration, is not found.
 func (d Deps) listInbox(ctx context.Context, in *ProviderInput) (*inboxOutput, error) {
 	if err := d.Connectors.Knows(ctx, web.Tenant(ctx), in.Provider); err != nil {
 		return nil, err
 	}
 	items, err := inbox.List(ctx, web.Tenant(ctx), in.Provider, d.Now())
+	if err == nil && len(items) == 0 {
+		_, err = d.find(ctx, in.Provider)
+	}
 	return &inboxOutput{Inbox{Items: items}}, err
 }
 

@@ -156,7 +156,7 @@ func (d Deps) putConnector(ctx context.Context, in *putConnectorInput) (*web.Tag
 	if err := d.checkKind(in.Kind, m.Kind); err != nil {
 		return nil, err
 	}
-	raw, err := connector.Canonical(in.RawBody)
+	raw, err := connector.Canonical(connector.Page(in.RawBody))
 	if err != nil {
 		return nil, err
 	}

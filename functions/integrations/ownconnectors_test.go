@@ -61,6 +61,7 @@ func TestOwnConnector(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	url, _ := ticketServer(t)
+	s.put("tickets", "\uFEFF"+ticketManifest(url, `"records":"/data"`, `"records":"/data","paging":{"type":"page","parameter":"p","first":1.0}`))
 	s.put("tickets", ticketManifest(url))
 	s.configured("tickets-support", map[string]any{"team": "a"}, 201)
 	s.do("PUT", "/tickets-support/credentials", map[string]any{"credentials": map[string]string{"token": "s3cr3t"}}).Want(204)

@@ -1,16 +1,19 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/text"
 )
 
@@ -97,15 +100,20 @@ func (c humaContext) Header(name string) string {
 // errNotUnicode refuses a body. The place is found later, from the body: see malformed.
 var errNotUnicode = errors.New("the body is not valid Unicode; see errors")
 
-// decode reads JSON. Clients may see its errors, because the errors quote nothing from the body.
+// decode reads JSON, behind a byte order mark if it has one (RFC 8259 §8.1). A whole number may have a fraction of zero or an exponent, as
+// the schemas allow it. Clients may see its errors, because the errors quote nothing from the body.
 func decode(data []byte, v any) error {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if !text.IsUnicode(data) {
 		return errNotUnicode
 	}
 	err := json.Unmarshal(data, v)
 	var syntax *json.SyntaxError
+	var other *json.UnmarshalTypeError
 	switch {
 	case err == nil:
+		return nil
+	case errors.As(err, &other) && strings.HasPrefix(other.Value, "number") && json.Unmarshal(fastjson.Whole(data), v) == nil:
 		return nil
 	case errors.As(err, &syntax):
 		return fmt.Errorf("the body is not JSON: syntax error at byte %d", syntax.Offset)

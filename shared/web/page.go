@@ -59,6 +59,9 @@ type PageOutput[T any] struct {
 	Body Page[T]
 }
 
+// IsEmpty reports whether a list has no items, if it is its first page.
+func (p Page[T]) IsEmpty() bool { return len(p.Items) == 0 && p.NextCursor == "" }
+
 // NewPage makes a page of items. after is the position behind the items (a store's Page.Next), or "" on the last page.
 // NewPage seals it into the cursor, bound to the company, the operation and the filters.
 func NewPage[T any](ctx context.Context, items []T, after string, filters ...string) *PageOutput[T] {

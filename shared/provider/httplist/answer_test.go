@@ -49,6 +49,15 @@ func TestConnector_Fetch_notTheList(t *testing.T) {
 		{"errors", `{"errors":[{}],"data":[]}`, 200, "", "", `member "errors" reports`},
 		{"a status", `{"status":"error","data":[]}`, 200, "", "", `member "status" reports`},
 		{"a code", `{"code":401,"data":[]}`, 200, "", "", `member "code" reports`},
+		{"an error in capitals", `{"Error":"denied","data":[]}`, 200, "", "", `member "Error" reports`},
+		{"an error's message", `{"error_message":"denied","data":[]}`, 200, "", "", `member "error_message" reports`},
+		{"an error's code", `{"errorCode":7,"data":[]}`, 200, "", "", `member "errorCode" reports`},
+		{"no success as a number", `{"success":0,"data":[]}`, 200, "", "", `member "success" reports`},
+		{"no success as a text", `{"isSuccess":"False","data":[]}`, 200, "", "", `member "isSuccess" reports`},
+		{"errors by a flag", `{"hasErrors":true,"data":[]}`, 200, "", "", `member "hasErrors" reports`},
+		{"a result", `{"result":"error","data":[]}`, 200, "", "", `member "result" reports`},
+		{"a status with a code", `{"status":{"code":401},"data":[]}`, 200, "", "", `member "status.code" reports`},
+		{"an error of what is told about the list", `{"meta":{"error":{"type":"x"}},"data":[]}`, 200, "", "", `member "meta.error" reports`},
 		{"a message", `{"message":"Bad credentials"}`, 200, "", "", `Bad credentials`},
 		{"a web page", "<!doctype html><title>Sign in</title><script>x()</script>", 200, "Content-Type", "text/html; charset=utf-8", `with text/html, which begins "Sign in"`},
 		{"the credentials", `{"message":"no s3cr3t-token"}`, 200, "", "", "no …"},
@@ -84,6 +93,7 @@ func TestConnector_Fetch_theList(t *testing.T) {
 	t.Parallel()
 	for _, document := range []string{
 		`{"data":[{"id":1,"t":"x"}],"error":null,"errors":[],"ok":true,"status":"ok","code":200,"message":"done"}`,
+		`{"data":[{"id":1,"t":"x"}],"errorCode":"0","errorMessage":"Success","hasErrors":false,"result":"ok","status":{"code":200},"meta":{"errors":[]}}`,
 		"\xEF\xBB\xBF" + `{"data":[{"id":1,"t":"x"}],"error":"","status":1}`,
 	} {
 		f := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, document) })

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -132,32 +133,56 @@ func (r *run) unlisted(document []byte) string {
 // complaint returns the member by which a document reports an error, or "". Many APIs answer 200 to what they refuse, some of
 // them with an empty list. A member that holds the list or the cursor means something else.
 func (r *run) complaint(document []byte) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(document, &members) != nil || r.One && r.Records == "" {
+	if r.One && r.Records == "" {
 		return ""
 	}
-	complaints := []struct {
-		name string
-		is   func(value string) bool
-	}{{"error", isSet}, {"errors", isSet}, {"ok", isFalse}, {"success", isFalse}, {"status", isError}, {"code", isError}, {"statusCode", isError}}
-	for _, c := range complaints {
-		used := slices.ContainsFunc(r.used, func(pointer string) bool { return strings.HasPrefix(pointer+"/", "/"+c.name+"/") })
-		if value, found := members[c.name]; found && !used && c.is(string(value)) {
-			return c.name
+	return r.complaintIn(document, "", true)
+}
+
+// complaintIn looks at the members of the object at a pointer, and at those of what is told about the list.
+func (r *run) complaintIn(object json.RawMessage, at string, deeper bool) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value, pointer := members[name], at+"/"+name
+		is, within := isSet, false
+		switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+		case "error", "errors", "errormessage", "errorcode", "haserror", "haserrors":
+		case "ok", "success", "issuccess":
+			is = isFalse
+		case "status", "meta":
+			is, within = isError, deeper
+		case "code", "statuscode", "result":
+			is = isError
+		default:
+			continue
+		}
+		if within {
+			if found := r.complaintIn(value, pointer, false); found != "" {
+				return found
+			}
+		}
+		used := slices.ContainsFunc(r.used, func(p string) bool { return strings.HasPrefix(p+"/", pointer+"/") })
+		if !used && is(string(value)) {
+			return strings.ReplaceAll(pointer[1:], "/", ".")
 		}
 	}
 	return ""
 }
 
 func isSet(value string) bool {
-	switch value {
-	case "null", "false", `""`, "0", "[]", "{}":
+	switch strings.ToLower(strings.Trim(value, `"`)) {
+	case "null", "false", "", "0", "[]", "{}", "none", "ok", "success":
 		return false
 	}
 	return true
 }
 
-func isFalse(value string) bool { return value == "false" }
+func isFalse(value string) bool {
+	return value == "0" || strings.EqualFold(strings.Trim(value, `"`), "false")
+}
 
 // isError reports whether a value is an HTTP status of an error, or a word for one.
 func isError(value string) bool {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"strconv"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
 	"orgops/shared/provider/manifest"
 	"orgops/shared/provider/mapping"
 )
@@ -21,6 +23,7 @@ func Read(raw json.RawMessage, check Check) (*manifest.Manifest, error) {
 	if len(raw) > manifest.MaxSize {
 		return nil, fault.Newf(fault.TooLarge, "a manifest has at most %d bytes", manifest.MaxSize)
 	}
+	raw = fastjson.Whole(connector.Page(raw))
 	problems, err := check(manifest.Schema(), raw)
 	if err := errors.Join(err, fault.Refuse(problems)); err != nil {
 		return nil, err

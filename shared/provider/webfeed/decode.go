@@ -90,8 +90,8 @@ func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
 	return assumed(document), nil
 }
 
-// named returns the character set of a name, encoding.Nop for UTF-8. ok is false for an unknown name, and for one that the document
-// disproves: UTF-16 of bytes that are readable in ASCII, UTF-8 of others or of those that shift between sets, and ASCII, in which a
+// named returns the character set of a name, encoding.Nop for UTF-8. ok is false for an unknown name, and if the document
+// disproves the name: UTF-16 of bytes that are readable in ASCII, UTF-8 of others or of those that shift between sets, and ASCII, in which a
 // document is in UTF-8 too.
 func named(name string, document []byte) (charset encoding.Encoding, ok bool) {
 	charset, err := htmlindex.Get(name)

@@ -52,7 +52,7 @@ func (c *Client) Document(req *http.Request, limit int64) (*http.Response, error
 }
 
 func decode(resp *http.Response, limit int64) error {
-	codings := codingsOf(resp.Header)
+	codings := Codings(resp.Header)
 	if len(codings) > maxCodings {
 		return &CodingError{strings.Join(codings, ", ")}
 	}
@@ -74,8 +74,8 @@ func decode(resp *http.Response, limit int64) error {
 	return nil
 }
 
-// codingsOf lists the codings of an answer, in the order in which they were applied.
-func codingsOf(header http.Header) (codings []string) {
+// Codings lists the content codings of a message in lower case, in the order in which they were applied, without identity.
+func Codings(header http.Header) (codings []string) {
 	for coding := range strings.SplitSeq(strings.Join(header.Values("Content-Encoding"), ","), ",") {
 		if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && coding != "identity" {
 			codings = append(codings, coding)
