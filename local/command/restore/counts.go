@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"orgops/shared/domain/client"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/export"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
@@ -20,9 +22,10 @@ import (
 
 // counts holds what an export has of that which the API limits, and which integrations it has.
 type counts struct {
-	integrations, manifests, executives, users, founders int
+	integrations, manifests, executives, clients, goals, users, founders int
 
 	known map[string]bool   // the keys of integrations
+	kinds map[string]int    // the integrations that a manifest describes, by its kind
 	parts map[string]string // by the key of an integration, that of an item which is stored and deleted with it
 }
 
@@ -33,15 +36,18 @@ func (n *counts) take(l export.Line) error {
 		_, provider, _ := strings.Cut(l.Key, "#")
 		n.parts[integration.Key(provider)] = l.Key
 	case integration.Entity:
-		n.known[l.Key] = true
-		n.integrations++
-		return within(n.integrations, integration.MaxOfEnterprise, "integrations")
+		return n.integration(l)
 	case integration.ManifestEntity:
 		n.manifests++
 		return cmp.Or(within(n.manifests, integration.MaxManifestsOfEnterprise, "connectors of its own"), checkManifest(l))
 	case executive.Entity:
 		n.executives++
 		return within(n.executives, executive.MaxPerCompany, "executives")
+	case client.Entity:
+		n.clients++
+		return within(n.clients, client.MaxPerCompany, "clients")
+	case goal.Entity:
+		return n.goal(l)
 	case policy.StoredEntity:
 		return checkPolicies(l)
 	case user.Entity:
@@ -58,6 +64,32 @@ func (n *counts) whole() error {
 		}
 	}
 	return nil
+}
+
+func (n *counts) integration(l export.Line) error {
+	var i integration.Integration
+	if err := json.Unmarshal(l.Body, &i); err != nil {
+		return fmt.Errorf("the integration %s cannot be read", l.Key)
+	}
+	n.known[l.Key] = true
+	n.integrations++
+	if i.Manifest != nil {
+		n.kinds[i.Kind]++
+	}
+	return cmp.Or(within(n.integrations, integration.MaxOfEnterprise, "integrations"),
+		within(n.kinds[i.Kind], integration.MaxOfManifest, "integrations of the kind "+i.Kind),
+		within(len(i.Goals), goal.MaxSourced, "goals that "+i.Provider+" measures"))
+}
+
+func (n *counts) goal(l export.Line) error {
+	var g goal.Goal
+	if err := json.Unmarshal(l.Body, &g); err != nil {
+		return fmt.Errorf("the goal %s cannot be read", l.Key)
+	}
+	if g.IsOwn() && g.State == goal.Open {
+		n.goals++
+	}
+	return within(n.goals, goal.MaxOwn, "open goals of its own")
 }
 
 func (n *counts) user(l export.Line) error {

@@ -41,7 +41,7 @@ const maxUsers = 100_000
 // All writes but the last are quiet, so that no event is sent again. The versions of the items begin at 1.
 // progress, if it is not nil, hears how many items are written.
 func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time, progress func(items int)) (Restored, error) {
-	has := counts{known: map[string]bool{}, parts: map[string]string{}}
+	has := counts{known: map[string]bool{}, kinds: map[string]int{}, parts: map[string]string{}}
 	bare := map[string]integration.Integration{}
 	sum := sha256.New()
 	is, err := survey(io.TeeReader(file, sum), func(l export.Line) error {
