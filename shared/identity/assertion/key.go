@@ -40,7 +40,7 @@ func (k *Key) UnmarshalJSON(data []byte) (err error) {
 func ParseKey(data []byte) (Key, error) {
 	var jwk jose.JSONWebKey
 	if err := jwk.UnmarshalJSON(data); err != nil {
-		return Key{}, errors.New("is not a JSON Web Key; send kty with crv and x, with crv, x and y, or with n and e")
+		return Key{}, errors.New("is not a JSON Web Key; send kty with crv and x, with crv, x and y, or with n and e, of at most 4,096 bits")
 	}
 	alg, ok := algorithmOf(jwk.Key)
 	switch {

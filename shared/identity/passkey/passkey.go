@@ -14,6 +14,8 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
+
+	"orgops/shared/identity/keysize"
 )
 
 // ErrCopied refuses a passkey whose counter went back: another device may hold a copy of its key.
@@ -84,7 +86,11 @@ func (p Party) Creation(challenge []byte, handle, account string, keys []Key, ke
 	return c
 }
 
-// Register returns the passkey that a browser has made for a challenge. ok is false for any other response.
+// maxPublicKey limits a COSE key, in bytes: an RSA key of the greatest length, with the names of its members.
+const maxPublicKey = keysize.MaxRSA/8 + 32
+
+// Register returns the passkey that a browser has made for a challenge. ok is false for any other response, and for a key that is so long
+// that each login would take much time.
 func (p Party) Register(challenge []byte, handle string, response []byte) (k Key, ok bool) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
@@ -95,7 +101,7 @@ func (p Party) Register(challenge []byte, handle string, response []byte) (k Key
 		session.CredParams = append(session.CredParams, protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: a})
 	}
 	c, err := p.lib.CreateCredential(owner{handle: handle}, session, parsed)
-	if err != nil {
+	if err != nil || len(c.PublicKey) > maxPublicKey {
 		return k, false
 	}
 	k = Key{ID: c.ID, PublicKey: c.PublicKey, Counter: c.Authenticator.SignCount, Syncs: c.Flags.BackupEligible}

@@ -55,6 +55,20 @@ func register(t *testing.T, party passkey.Party, handle string, p *passkeytest.P
 	return party.Register(challenge, handle, made)
 }
 
+// TestParty_LongKey refuses a key so long that each login would take much time. The body of the request has room for such keys.
+func TestParty_LongKey(t *testing.T) {
+	t.Parallel()
+	const origin = "https://api.example.com"
+	party, _ := passkey.NewParty(origin, "Mission Control")
+	for bits, accepted := range map[int]bool{2048: true, 8192: true, 16384: false, 65536: false} {
+		p := passkeytest.New(t, origin)
+		p.RSA = bits
+		if _, made := register(t, party, "h", p); made != accepted {
+			t.Errorf("a key of %d bits: taken = %t, want %t", bits, made, accepted)
+		}
+	}
+}
+
 // TestParty_Verify counts signatures up, and refuses a count that went back.
 func TestParty_Verify(t *testing.T) {
 	t.Parallel()

@@ -6,14 +6,19 @@
 package samllogin
 
 import (
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/crewjam/saml"
 	dsig "github.com/russellhaering/goxmldsig"
+
+	"orgops/shared/identity/keysize"
 )
 
 // Service is this service as the provider of one company knows it.
@@ -94,16 +99,33 @@ func Parse(metadata []byte, now time.Time) (Provider, error) {
 	return p, p.checkKeys()
 }
 
-// checkKeys refuses metadata without a certificate that signs.
+// checkKeys refuses metadata without a certificate that signs, or with a key that takes much time to verify with.
 func (p Provider) checkKeys() error {
+	signs := false
 	for _, d := range p.entity.IDPSSODescriptors {
 		for _, key := range d.KeyDescriptors {
-			if (key.Use == "" || key.Use == "signing") && len(key.KeyInfo.X509Data.X509Certificates) > 0 {
-				return nil
+			for _, certificate := range key.KeyInfo.X509Data.X509Certificates {
+				signs = signs || key.Use == "" || key.Use == "signing"
+				if isLong(certificate.Data) {
+					return fmt.Errorf("the metadata has a certificate with an RSA key of more than %d bits", keysize.MaxRSA)
+				}
 			}
 		}
 	}
-	return errors.New("the metadata has no certificate for signing")
+	if !signs {
+		return errors.New("the metadata has no certificate for signing")
+	}
+	return nil
+}
+
+// isLong reports whether a certificate has a key above the limit. What is no certificate verifies nothing.
+func isLong(text string) bool {
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil {
+		return false
+	}
+	certificate, err := x509.ParseCertificate(raw)
+	return err == nil && keysize.Above(certificate.PublicKey)
 }
 
 // EntityID names the provider.

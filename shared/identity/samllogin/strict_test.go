@@ -151,3 +151,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestParse_LongKey refuses metadata with a key so long that each response would take much time, among others too.
+func TestParse_LongKey(t *testing.T) {
+	t.Parallel()
+	_, usual := ssotest.NewCertificate(t)
+	for bits, want := range map[int]string{8192: "<nil>", 16384: "the metadata has a certificate with an RSA key of more than 8192 bits"} {
+		long := ssotest.LongCertificate(t, bits)
+		var keys strings.Builder
+		for _, certificate := range [][]byte{usual.Raw, long.Raw} {
+			text := base64.StdEncoding.EncodeToString(certificate)
+			fmt.Fprintf(&keys, `<KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>%s&#10; %s</X509Certificate></X509Data></KeyInfo></KeyDescriptor>`, text[:64], text[64:])
+		}
+		described := metadataStart + strings.Replace(idp, `<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>%s</X509Certificate></X509Data></KeyInfo></KeyDescriptor>`, keys.String(), 1) + "</EntityDescriptor>"
+		if _, err := samllogin.Parse([]byte(described), time.Now()); fmt.Sprint(err) != want {
+			t.Errorf("a key of %d bits: error = %v, want %s", bits, err, want)
+		}
+	}
+}

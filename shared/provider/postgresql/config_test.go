@@ -2,6 +2,7 @@ package postgresql_test
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/postgresql"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/ssotest"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 )
@@ -41,6 +43,8 @@ func TestConnector_CheckConfig(t *testing.T) {
 		{"several hosts", base("host", "a.example.com,b.example.com"), []string{"/host expected string to be the name of a host, such as db.example.com"}},
 		{"no TLS", base("sslmode", "disable"), []string{plain}},
 		{"no certificate", base("caCertificate", "x"), []string{"/caCertificate has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----"}},
+		{"an authority", base("caCertificate", authority(t, 8192)), nil},
+		{"an authority with a very long key", base("caCertificate", authority(t, 2048)+authority(t, 16384)), []string{"/caCertificate has a certificate with an RSA key of more than 8192 bits"}},
 		{"two statements", stream(object{"query": "SELECT 1; DROP TABLE x"}), []string{single}},
 		{"an end", stream(object{"query": "SELECT 1;"}), []string{single}},
 		{"a semicolon in a text", stream(object{"query": `SELECT ';''' AS "a;", 1 -- ; the end` + "\n/* ; */"}), nil},
@@ -86,4 +90,10 @@ func TestConnector_Ports(t *testing.T) {
 	if _, err := c.Fetch(t.Context(), connector.Fetch{Config: raw}); err == nil {
 		t.Error("no error of a program that reads no databases, want one")
 	}
+}
+
+// authority returns a certificate with an RSA key of a number of bits, in PEM.
+func authority(t *testing.T, bits int) string {
+	t.Helper()
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ssotest.LongCertificate(t, bits).Raw}))
 }

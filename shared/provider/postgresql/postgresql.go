@@ -5,6 +5,7 @@ package postgresql
 import (
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
+	"orgops/shared/identity/keysize"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/manifest"
 	"orgops/shared/webhook/outbound"
@@ -133,6 +135,7 @@ func (c *Connector) CheckConfig(raw json.RawMessage) (problems []fault.FieldErro
 	}
 	refuse(config.SSLMode == disable && !local && len(problems) == 0, "/sslmode", "a connection without TLS is only for addresses that the operator of the service allows; choose verify-full or require")
 	refuse(config.SSLMode == disable && config.CACertificate != "", "/caCertificate", "belongs to a connection with TLS")
+	refuse(config.longKey(), "/caCertificate", fmt.Sprintf("has a certificate with an RSA key of more than %d bits", keysize.MaxRSA))
 	refuse(config.CACertificate != "" && config.roots() == nil, "/caCertificate", "has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----")
 	named := map[string]bool{}
 	for n, s := range config.Streams {
@@ -166,6 +169,19 @@ func (s Stream) check(at string) (problems []fault.FieldError) {
 	refuse(!measured && s.Unit != "", "unit", "belongs to currentColumn")
 	refuse(!measured && s.Direction != "", "direction", "belongs to currentColumn")
 	return problems
+}
+
+// longKey reports whether one of the configured authorities has a key that takes much time to verify with.
+func (c Config) longKey() bool {
+	for rest := []byte(c.CACertificate); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return false
+		}
+		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil && keysize.Above(certificate.PublicKey) {
+			return true
+		}
+	}
 }
 
 // roots returns the configured authorities, or nil.

@@ -27,6 +27,7 @@ const (
 type Passkey struct {
 	Origin  string
 	Counter uint32 // of the last signature; each counts one more
+	RSA     int    // the bits of an RSA key, which signs nothing; 0: the key is on P-256
 
 	t   *testing.T
 	key *ecdsa.PrivateKey
@@ -53,11 +54,23 @@ func (p *Passkey) Create(options passkey.Creation) map[string]any {
 	data.Write(make([]byte, 16)) // of no make
 	_ = binary.Write(&data, binary.BigEndian, uint16(len(p.id)))
 	data.Write(p.id)
-	data.WriteString("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20") // a COSE key: EC2, ES256, P-256, x
-	data.Write(public[1:33])
-	data.WriteString("\x22\x58\x20") // y
-	data.Write(public[33:])
-	attestation := append([]byte("\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58"), byte(data.Len())) // CBOR, up to the data
+	if p.RSA > 0 {
+		data.WriteString("\xa4\x01\x03\x03\x39\x01\x00\x20\x59") // a COSE key: RSA, RS256, n
+		_ = binary.Write(&data, binary.BigEndian, uint16(p.RSA/8))
+		data.Write(bytes.Repeat([]byte{0xff}, p.RSA/8))
+		data.WriteString("\x21\x43\x01\x00\x01") // e
+	} else {
+		data.WriteString("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20") // a COSE key: EC2, ES256, P-256, x
+		data.Write(public[1:33])
+		data.WriteString("\x22\x58\x20") // y
+		data.Write(public[33:])
+	}
+	attestation := []byte("\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData") // CBOR, up to the data
+	if data.Len() < 256 {
+		attestation = append(attestation, 0x58, byte(data.Len()))
+	} else {
+		attestation = binary.BigEndian.AppendUint16(append(attestation, 0x59), uint16(data.Len()))
+	}
 	return p.credential(map[string]any{
 		"clientDataJSON": encode(p.client("webauthn.create", options.Challenge)), "attestationObject": encode(append(attestation, data.Bytes()...)), "transports": []string{"internal"},
 	})

@@ -61,14 +61,28 @@ func NewCertificate(t testing.TB) (*rsa.PrivateKey, *x509.Certificate) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	errtest.Must(t, err)
+	return key, certify(t, key, key.Public())
+}
+
+// LongCertificate makes the certificate of an RSA key of a number of bits, of which no private key is known.
+func LongCertificate(t testing.TB, bits int) *x509.Certificate {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	errtest.Must(t, err)
+	n := new(big.Int).Lsh(big.NewInt(1), uint(bits))
+	return certify(t, key, &rsa.PublicKey{N: n.Sub(n, big.NewInt(1)), E: 65537})
+}
+
+func certify(t testing.TB, key *rsa.PrivateKey, public any) *x509.Certificate {
+	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "idp"}, NotBefore: time.Unix(0, 0), NotAfter: time.Now().AddDate(50, 0, 0),
 	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
 	errtest.Must(t, err)
 	certificate, err := x509.ParseCertificate(raw)
 	errtest.Must(t, err)
-	return key, certificate
+	return certificate
 }
 
 // GetServiceProvider reads this service's metadata, as the administrator of a provider does.
