@@ -104,12 +104,12 @@ AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 .PHONY: test
 test: needs lint tools ## check format, lint, and run every test including acceptance, with the race detector except where nothing runs at once
 	@packages=$$($(GO) list $(PACKAGES)); \
-	single='^orgops/(infra|local/measure/cost$$|shared/testkit/importtest$$|shared/provider/webfeed$$|shared/insight/(projection|assessment)$$|local/command/restore$$)'; \
+	single='^orgops/(infra|local/measure/cost$$|shared/testkit/importtest$$|shared/provider/webfeed$$|shared/insight/(projection|assessment)$$|local/command/restore$$|local/suite/simulate$$)'; \
 	alone=$$(grep -E "$$single" <<< "$$packages" || true); \
 	others=$$(grep -vE "$$single" <<< "$$packages" || true); \
 	set -x; \
 	if [ -n "$$others" ]; then $(GO) test -race $(UNCHECKED) -p $(AT_ONCE) -shuffle=on -vet=off -timeout 20m $$others; fi; \
-	if [ -n "$$alone" ]; then $(GO) test -shuffle=on -vet=off $$alone; fi # lint has run vet. These start no goroutines, or measure what runs in turn; the detector makes them up to 8 times slower, and watches the same code in the tests of the functions that use it. The CDK's own runtime has a data race at its end
+	if [ -n "$$alone" ]; then $(GO) test -shuffle=on -vet=off $$alone; fi # lint has run vet. These start no goroutines, measure what runs in turn, or let one call run at a time (simulate); the detector makes them up to 8 times slower, and watches the same code in the tests of the functions that use it. The CDK's own runtime has a data race at its end
 
 # TARGET=deployed deploys the stack to an AWS emulator on this machine. It tests a running service instead if ORGOPS_URL is
 # set. ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that prints {"companyId": …}. In its environment it gets
