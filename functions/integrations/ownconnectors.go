@@ -115,12 +115,13 @@ func (d Deps) storedKind(ctx context.Context, kind string) (k storedKind, err er
 	return k, err
 }
 
-// revision identifies a stored manifest, as its ETag without the list of its integrations. It is "" if none is stored.
+// revision identifies a stored manifest, as its ETag without the list of its integrations. It is "" if none is stored. It includes the time
+// at which the kind was first stored, because a manifest that is stored after a deletion counts its versions from 1 again.
 func (k storedKind) revision() string {
 	if k.version == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d-%s", k.version, k.Digest[:min(16, len(k.Digest))])
+	return fmt.Sprintf("%d-%x-%s", k.version, k.CreatedAt.UnixMilli(), k.Digest[:min(16, len(k.Digest))])
 }
 
 func (k storedKind) show() OwnConnector {

@@ -114,6 +114,20 @@ func TestOwnConnector(t *testing.T) {
 	s.do("GET", "/tickets-support", nil).WantProblem(404, "not-found")
 }
 
+// TestOwnConnector_Again refuses the ETag of a manifest that was deleted for the one that was stored after it, although both say the same.
+func TestOwnConnector_Again(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	text := ticketManifest("https://api.example.com")
+	s.put("tickets", text)
+	former := s.Do("GET", s.connectors("/tickets"), s.A.Token, nil).Want(200).Header.Get("ETag")
+	s.Do("DELETE", s.connectors("/tickets"), s.A.Token, nil, "If-Match", former).Want(204)
+	s.clock.Advance(time.Millisecond)
+	s.put("tickets", text)
+	s.Do("PUT", s.connectors("/tickets"), s.A.Token, text, "If-Match", former).WantProblem(412, "stale")
+	s.Do("DELETE", s.connectors("/tickets"), s.A.Token, nil, "If-Match", former).WantProblem(412, "stale")
+}
+
 // TestOwnConnector_Unfit names the variable that a changed manifest needs, before any request.
 func TestOwnConnector_Unfit(t *testing.T) {
 	t.Parallel()
