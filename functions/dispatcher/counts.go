@@ -20,9 +20,8 @@ type counts struct {
 
 // tally holds the counts of one endpoint for one day.
 type tally struct {
-	mu      sync.Mutex // guards what is pending
-	pending selection.Counts
-	waits   bool // a write is begun that will take what is pending
+	pending selection.Counts // guarded by counts
+	waits   bool             // a write is begun that will take what is pending; guarded by counts
 
 	writing sync.Mutex // held during a write; guards what follows
 	stored  selection.Counts
@@ -33,16 +32,20 @@ type tally struct {
 // maxTallies limits the endpoints in memory. At the limit, the counts begin new items.
 const maxTallies = 4096
 
-func (c *counts) of(key courier.EndpointKey) *tally {
+// add adds to the counts of an endpoint. It reports whether a write must be begun: the write that is waiting takes what is added meanwhile.
+func (c *counts) add(key courier.EndpointKey, one selection.Counts) (t *tally, begin bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known[key] == nil {
+	if t = c.known[key]; t == nil {
 		if c.known == nil || len(c.known) >= maxTallies {
 			c.known = map[courier.EndpointKey]*tally{}
 		}
-		c.known[key] = &tally{process: id.New()}
+		t = &tally{process: id.New()}
+		c.known[key] = t
 	}
-	return c.known[key]
+	begin, t.waits = !t.waits, true
+	t.pending.Add(one)
+	return t, begin
 }
 
 // count counts what became of an event for an endpoint, and stores the counts in the background. The events of a batch share few
@@ -51,7 +54,6 @@ func (d *Dispatcher) count(ctx context.Context, to *courier.Endpoint, outcome se
 	if outcome == selecting.Plain {
 		return
 	}
-	t := d.counts.of(courier.EndpointKey{Company: to.Company.ID(), Provider: to.Provider, Incarnation: to.Incarnation})
 	one := selection.Counts{Date: selection.Today(d.Now()), Reason: reason}
 	switch outcome {
 	case selecting.Matched:
@@ -61,37 +63,26 @@ func (d *Dispatcher) count(ctx context.Context, to *courier.Endpoint, outcome se
 	case selecting.Failed:
 		one.Failed = 1
 	}
-	if !t.add(one) {
+	t, begin := d.counts.add(courier.EndpointKey{Company: to.Company.ID(), Provider: to.Provider, Incarnation: to.Incarnation}, one)
+	if !begin {
 		return
 	}
-	work.add()
-	go func() {
-		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-		defer cancel()
-		if err := t.write(ctx, to, d); err != nil {
+	work.do(ctx, func(ctx context.Context) error {
+		if err := d.store(ctx, t, to); err != nil {
 			d.Logger.WarnContext(ctx, "counts of a filter not stored; trying again with the next event", "company", to.Company.ID(), "provider", to.Provider, "error", err)
 		}
-		work.finish(nil)
-	}()
+		return nil
+	})
 }
 
-// add adds counts. It reports whether a write must be begun: the write that is waiting takes what is added meanwhile.
-func (t *tally) add(one selection.Counts) (begin bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	begin, t.waits = !t.waits, true
-	t.pending.Add(one)
-	return begin
-}
-
-// write stores what was added.
-func (t *tally) write(ctx context.Context, to *courier.Endpoint, d *Dispatcher) error {
+// store stores what was added to the counts of an endpoint.
+func (d *Dispatcher) store(ctx context.Context, t *tally, to *courier.Endpoint) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	t.mu.Lock()
+	d.counts.mu.Lock()
 	added := t.pending
 	t.pending, t.waits = selection.Counts{}, false
-	t.mu.Unlock()
+	d.counts.mu.Unlock()
 	next := t.stored
 	if next.Date != added.Date {
 		next, t.version = selection.Counts{Date: added.Date}, 0
@@ -102,9 +93,9 @@ func (t *tally) write(ctx context.Context, to *courier.Endpoint, d *Dispatcher) 
 		t.stored, t.version = next, t.version+1
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	d.counts.mu.Lock()
 	t.pending.Add(added)
+	d.counts.mu.Unlock()
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrUnknown) { // an earlier write may have succeeded after all
 		t.stored, t.version, t.process = selection.Counts{}, 0, id.New()
 	}

@@ -28,10 +28,8 @@ import (
 type Dispatcher struct {
 	Deps
 
-	unpublished *unpublished
-	sent        *set[changeID] // changes whose messages were sent
-	lookouts    *set[lookout]  // timers that were set
-	failing     *set[failing]  // endpoints with a filter that failed, whom the notifier was told of
+	unpublished unpublished
+	done        done // by changeID, lookout and failing
 	selector    selecting.Selector
 	turns       selecting.Turns
 	counts      counts
@@ -58,7 +56,7 @@ const Consumer = "dispatcher"
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	return &Dispatcher{
-		Deps: d, sent: newSet[changeID](maxSent), lookouts: newSet[lookout](maxLookouts), failing: newSet[failing](maxFailing), unpublished: newUnpublished(), former: withFormer(d.Events),
+		Deps: d, former: withFormer(d.Events),
 		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
 	}
 }
@@ -105,10 +103,10 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		if change.Entity != delivery.Entity || transition.Tells() { // the others cause none, and are the most frequent changes
 			events, err = readyEventsOf(change)
 		}
-		if !b.Replay || !d.sent.has(idOf(change)) {
+		if !b.Replay || !d.done.has(idOf(change)) {
 			err = errors.Join(asked.add(change, transition), err)
 			if transition.Unselected() {
-				err = errors.Join(asked.addFailing(change, d.failing), err)
+				err = errors.Join(asked.addFailing(change, &d.done), err)
 			}
 		}
 		if err != nil {
@@ -218,6 +216,16 @@ type tracker struct {
 
 func (t *tracker) add() { t.pending.Add(1) }
 
+// do adds work that is done in the background.
+func (t *tracker) do(ctx context.Context, work func(context.Context) error) {
+	t.add()
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+		defer cancel()
+		t.finish(work(ctx))
+	}()
+}
+
 func (t *tracker) fail(err error) { t.err.CompareAndSwap(nil, &err) }
 
 func (t *tracker) finish(err error) {
@@ -228,8 +236,7 @@ func (t *tracker) finish(err error) {
 		return
 	}
 	if first := t.err.Load(); first != nil {
-		t.done(*first)
-		return
+		err = *first
 	}
-	t.done(nil)
+	t.done(err)
 }

@@ -1,13 +1,40 @@
 package dispatcher
 
 import (
+	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
 	"orgops/shared/domain/event"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
 )
+
+// readyEvent holds an event with its payload.
+type readyEvent struct {
+	event.Event
+	payload json.RawMessage
+}
+
+// readyEventsOf returns the events of a change. Next to an error it returns the events that it could make.
+func readyEventsOf(change store.Change) (all []readyEvent, err error) {
+	events, err := event.Of(change)
+	if err != nil {
+		return nil, err
+	}
+	var failures []error
+	for _, e := range events {
+		payload, err := e.Payload()
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		all = append(all, readyEvent{e, payload})
+	}
+	return all, errors.Join(failures...)
+}
 
 // form is an event in one of its versions.
 type form struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"orgops/shared/domain/delivery"
@@ -14,12 +15,42 @@ import (
 )
 
 // messages collects the queue messages of a batch of changes.
-type messages struct {
-	retries outgoing
-	syncs   outgoing
-	notices outgoing
+type messages struct{ retries, syncs, notices outgoing }
 
-	failing []failing // endpoints that the notices tell of
+// outgoing holds messages to one queue, and the keys of what is done when they are sent.
+type outgoing struct {
+	messages []queue.Message
+	keys     []any
+}
+
+func (o *outgoing) add(key any, all ...queue.Message) {
+	o.messages, o.keys = append(o.messages, all...), append(o.keys, key)
+}
+
+// done remembers by keys what this process has done, at most maxDone, of about 200 bytes each. Then it forgets all: to do it again is
+// harmless.
+type done struct {
+	mu    sync.Mutex
+	known map[any]bool
+}
+
+const maxDone = 20_000
+
+func (d *done) has(key any) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.known[key]
+}
+
+func (d *done) add(keys ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil || len(d.known)+len(keys) > maxDone {
+		d.known = map[any]bool{}
+	}
+	for _, key := range keys {
+		d.known[key] = true
+	}
 }
 
 // failing names an endpoint whose filter or transformation failed, in an hour. A process asks the notifier to tell of it once: each event
@@ -29,11 +60,9 @@ type failing struct {
 	hour           time.Time
 }
 
-// maxFailing limits the endpoints that are remembered.
-const maxFailing = 4096
-
-// changeID identifies a change. Changes of different items may have one number, by different shards. The dispatcher remembers those whose messages it has sent: a change is redelivered together with a
-// failed one before it, but its message must not be sent again, because two messages of a delivery could make its attempt twice.
+// changeID identifies a change whose messages were sent. Changes of different items may have one number, by different shards. A change is
+// redelivered together with a failed one before it, but its message must not be sent again, because two messages of a delivery could make
+// its attempt twice.
 type changeID struct {
 	company  string
 	key      string
@@ -42,76 +71,55 @@ type changeID struct {
 
 func idOf(c store.Change) changeID { return changeID{c.Company, c.Key, c.Sequence} }
 
-// maxSent limits the changes that are remembered, of about 200 bytes each.
-const maxSent = 10_000
-
-// outgoing holds messages to one queue, and the changes that ask for them.
-type outgoing struct {
-	messages []queue.Message
-	changes  []changeID
-}
-
-func (o *outgoing) add(m queue.Message, c store.Change) {
-	o.messages, o.changes = append(o.messages, m), append(o.changes, idOf(c))
-}
-
 // add adds the messages of one change.
 func (m *messages) add(c store.Change, t delivery.Transition) error {
 	retry, retries, err := t.Due()
 	if retries {
-		m.retries.add(retry, c)
+		m.retries.add(idOf(c), retry)
 	}
 	run, syncs, syncErr := syncrun.Due(c)
 	if syncs {
-		m.syncs.add(run, c)
+		m.syncs.add(idOf(c), run)
 	}
 	told, noticeErr := notice.Due(c)
 	if turned := t.Turned(); turned != nil {
 		told, noticeErr = notice.Turned(c, *turned)
 	}
-	for _, one := range told {
-		m.notices.add(one, c)
+	if len(told) > 0 {
+		m.notices.add(idOf(c), told...)
 	}
 	return errors.Join(err, syncErr, noticeErr)
 }
 
 // addFailing adds the message about a filter or a transformation that failed on a change, unless one was sent.
-func (m *messages) addFailing(c store.Change, sent *set[failing]) error {
+func (m *messages) addFailing(c store.Change, sent *done) error {
 	told, about, err := notice.Unselected(c)
 	one := failing{c.Company, about, c.At.Truncate(time.Hour)}
-	if err != nil || sent.has(one) || slices.Contains(m.failing, one) {
-		return err
+	if err == nil && !sent.has(one) && !slices.Contains(m.notices.keys, any(one)) {
+		m.notices.add(one, told...)
 	}
-	m.failing = append(m.failing, one)
-	for _, message := range told {
-		m.notices.add(message, c)
-	}
-	return nil
+	return err
 }
 
-// sendTimeout bounds one call to a queue.
+// sendTimeout bounds what is done in the background, such as one call to a queue.
 const sendTimeout = 10 * time.Second
 
 // send sends the messages in the background, so that the next batches need not wait. The batch is finished when the queues
 // have stored the messages. The receiver detects a duplicate message.
 func (d *Dispatcher) send(ctx context.Context, m messages, work *tracker) {
-	to := func(q queue.Queue, o outgoing, sent func()) {
+	to := func(q queue.Queue, o outgoing) {
 		if len(o.messages) == 0 {
 			return
 		}
-		work.add()
-		go func() {
-			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-			defer cancel()
+		work.do(ctx, func(ctx context.Context) error {
 			err := q.Send(ctx, o.messages...)
 			if err == nil {
-				d.sent.add(o.changes...)
-				sent()
+				d.done.add(o.keys...)
 			}
-			work.finish(err)
-		}()
+			return err
+		})
 	}
-	to(d.Retries, m.retries, func() {})
-	to(d.Syncs, m.syncs, func() {})
-	to(d.Notices, m.notices, func() { d.failing.add(m.failing...) })
+	to(d.Retries, m.retries)
+	to(d.Syncs, m.syncs)
+	to(d.Notices, m.notices)
 }

@@ -12,32 +12,29 @@ import (
 // redelivered, but a later change of the same record may come first. Its events must then follow those of the earlier one.
 type unpublished struct {
 	mu   sync.Mutex
-	kept map[record][]store.Change // by version
-	n    int
+	kept []store.Change
 }
-
-// record names an item of a company.
-type record struct{ company, key string }
-
-func recordOf(c store.Change) record { return record{c.Company, c.Key} }
 
 // maxUnpublished limits the changes. Beyond it, unpublished forgets them all: so many fail only in an outage, in which the
 // later changes fail too and are redelivered in order.
 const maxUnpublished = 4096
 
-func newUnpublished() *unpublished { return &unpublished{kept: map[record][]store.Change{}} }
-
 // upTo returns the changes of a record that must be published now: those kept that are earlier than c, and c.
 func (u *unpublished) upTo(c store.Change) []store.Change {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	var all []store.Change
-	for _, k := range u.kept[recordOf(c)] {
-		if k.Version() < c.Version() {
+	all := []store.Change{c}
+	for _, k := range u.kept {
+		if isEarlier(k, c) {
 			all = append(all, k)
 		}
 	}
-	return append(all, c)
+	slices.SortFunc(all, func(a, b store.Change) int { return cmp.Compare(a.Version(), b.Version()) })
+	return all
+}
+
+func isEarlier(k, c store.Change) bool {
+	return k.Company == c.Company && k.Key == c.Key && k.Version() < c.Version()
 }
 
 // keep remembers a change.
@@ -45,23 +42,17 @@ func (u *unpublished) keep(c store.Change) {
 	u.drop(c)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.n >= maxUnpublished {
-		clear(u.kept)
-		u.n = 0
+	if len(u.kept) >= maxUnpublished {
+		u.kept = nil
 	}
-	u.kept[recordOf(c)] = append(u.kept[recordOf(c)], c)
-	slices.SortFunc(u.kept[recordOf(c)], func(a, b store.Change) int { return cmp.Compare(a.Version(), b.Version()) })
-	u.n++
+	u.kept = append(u.kept, c)
 }
 
 // drop forgets a change.
 func (u *unpublished) drop(c store.Change) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	all := u.kept[recordOf(c)]
-	left := slices.DeleteFunc(all, func(k store.Change) bool { return k.Version() == c.Version() })
-	u.n -= len(all) - len(left)
-	if u.kept[recordOf(c)] = left; len(left) == 0 {
-		delete(u.kept, recordOf(c))
-	}
+	u.kept = slices.DeleteFunc(u.kept, func(k store.Change) bool {
+		return k.Company == c.Company && k.Key == c.Key && k.Version() == c.Version()
+	})
 }

@@ -220,8 +220,7 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 		if err := lines.Join(ctx, &one, d.Now()); err != nil {
 			return nil, err
 		}
-		op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.Expires())
-		err = c.Commit(ctx, append([]store.Op{op}, lines.Ops()...)...)
+		err = c.Commit(ctx, lines.Ops(one.Save(c, version))...)
 		if try < maxTries && errors.Is(err, store.ErrConflict) {
 			continue
 		}

@@ -105,7 +105,7 @@ func (q *batch) add(ctx context.Context, one parcel, now time.Time) error {
 		return err
 	}
 	one.Recovery = q.rec.ID
-	q.ops = append(q.ops, q.company.Replace(one.key, delivery.Entity, one.version, one.Delivery).Until(one.Expires()))
+	q.ops = append(q.ops, one.Save(q.company, one.version))
 	if q.size += one.size; one.Line != "" {
 		q.joined++
 	}
@@ -116,7 +116,7 @@ func (q *batch) commit(ctx context.Context) error {
 	if len(q.ops) == 0 {
 		return nil
 	}
-	err := q.company.Commit(store.Patiently(ctx), append(q.ops, q.lines.Ops()...)...)
+	err := q.company.Commit(store.Patiently(ctx), q.lines.Ops(q.ops...)...)
 	q.lines, q.ops, q.size = delivery.NewLines(q.company), nil, 0
 	return err
 }
@@ -140,8 +140,7 @@ func (b *backlog) advance(ctx context.Context) {
 
 // save writes the recovery.
 func (b *backlog) save(ctx context.Context) {
-	op := b.company.Replace(delivery.RecoveryKey(b.rec.ID), delivery.RecoveryEntity, b.version, *b.rec).Until(b.rec.RequestedAt.Add(delivery.Kept))
-	err := b.company.Commit(context.WithoutCancel(ctx), op)
+	err := b.company.Commit(context.WithoutCancel(ctx), b.rec.Save(b.company, b.version))
 	if b.changed = false; err != nil {
 		b.fail = errors.Join(b.fail, err)
 		return

@@ -25,8 +25,7 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, job delive
 		return time.Time{}, err
 	}
 	rec.Ask(due)
-	op := company.Replace(delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, version, rec).Until(rec.RequestedAt.Add(delivery.Kept))
-	err = company.Commit(store.Patiently(context.WithoutCancel(ctx)), op)
+	err = company.Commit(store.Patiently(context.WithoutCancel(ctx)), rec.Save(company, version))
 	if errors.Is(err, store.ErrConflict) { // another worker was faster
 		return due, nil
 	}
@@ -55,8 +54,7 @@ func (r *Retrier) run(ctx context.Context, company store.Company, rec delivery.S
 	if because, _ := e.Held(rec.Incarnation, r.Now()); because == delivery.HeldDeleted { // there is nothing that it may send
 		now := r.Now().UTC()
 		rec.State, rec.FinishedAt = delivery.RecoveryFinished, &now
-		op := company.Replace(delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, version, rec).Until(rec.RequestedAt.Add(delivery.Kept))
-		return time.Time{}, company.Commit(finishing, op)
+		return time.Time{}, company.Commit(finishing, rec.Save(company, version))
 	}
 	if p, paused := e.Pause(r.Now()); paused && rec.DueBy == nil && rec.Only == "" {
 		by := p.Until.Add(delivery.PauseSpread)

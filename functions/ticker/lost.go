@@ -45,5 +45,5 @@ func (t *Ticker) lostRecovery(ctx context.Context, c store.Company, recoveryID s
 		return nil, err
 	}
 	rec.Ask(now)
-	return []store.Op{c.Replace(item.Key, delivery.RecoveryEntity, item.Version, rec).Until(rec.RequestedAt.Add(delivery.Kept))}, nil
+	return []store.Op{rec.Save(c, item.Version)}, nil
 }

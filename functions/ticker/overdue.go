@@ -43,7 +43,7 @@ func (t *Ticker) overdue(ctx context.Context, c store.Company, subject string) (
 				return rest(ops, q.After), nil
 			}
 			d.Enqueue(now)
-			ops = append(ops, c.Replace(item.Key, delivery.Entity, item.Version, d).Until(d.Expires()))
+			ops = append(ops, d.Save(c, item.Version))
 			q.After = item.Key
 		}
 		if page.Next == "" {

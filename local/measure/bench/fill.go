@@ -150,7 +150,7 @@ func (f filling) delivery(i int) store.Op {
 	if i >= f.n-lastDay && i%70 == 1 { // a company replays what is older
 		d.End(delivery.Dead)
 	}
-	return f.company.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d).Until(d.Expires())
+	return d.Save(f.company, 0)
 }
 
 func (f filling) decision(i int) policy.Decision {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"orgops/shared/storage/store"
 )
 
 // Entity and Prefix name the entity of a delivery's item and the prefix of its key.
@@ -98,6 +100,11 @@ func Key(eventID, endpoint string) string { return Prefix + eventID + "#" + endp
 func EndpointOf(key string) string {
 	_, endpoint, _ := strings.Cut(strings.TrimPrefix(key, Prefix), "#")
 	return endpoint
+}
+
+// Save returns the write of the delivery. version is that of the record that it replaces; 0: none.
+func (d Delivery) Save(c store.Company, version int64) store.Op {
+	return c.Save(Key(d.EventID, d.Endpoint), Entity, version, d).Until(d.Expires())
 }
 
 // Expires returns when the store may drop the delivery. It moves with each attempt: see Kept.

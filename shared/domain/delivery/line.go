@@ -46,7 +46,7 @@ func named(endpoint, incarnation string) string {
 type Lines struct {
 	company store.Company
 	open    map[string]*openLine
-	woken   []store.Op // deliveries that became due because the head of their line is lost
+	woken   []store.Op // deliveries that became due, as the heads of their lines
 }
 
 // openLine holds a line and the version of the item that it replaces; 0 for a new line.
@@ -70,9 +70,9 @@ func (l *Lines) Size() int {
 	return n
 }
 
-// Ops returns the writes of the lines that have changed.
-func (l *Lines) Ops() []store.Op {
-	ops := slices.Clone(l.woken)
+// Ops returns the writes of deliveries, and then those of the lines that have changed with them.
+func (l *Lines) Ops(deliveries ...store.Op) []store.Op {
+	ops := append(slices.Clone(deliveries), l.woken...)
 	for _, key := range slices.Sorted(maps.Keys(l.open)) {
 		switch line := l.open[key]; {
 		case !line.changed:
@@ -155,46 +155,44 @@ func (l *Lines) repair(ctx context.Context, d Delivery, line *openLine, now time
 		return err
 	}
 	line.Events, line.changed = line.Events[1:], true
-	woken, err := l.advance(ctx, d, line, now)
-	l.woken = append(l.woken, woken...)
-	return err
+	return l.advance(ctx, d, line, now)
 }
 
-// Leave takes a delivery that has ended out of its line. It returns the write that makes the next one due, if it was the
-// head. Store the delivery, the write and Ops in one transaction.
-func (l *Lines) Leave(ctx context.Context, d Delivery, now time.Time) ([]store.Op, error) {
+// Leave takes a delivery that has ended out of its line. If it was the head, the next one becomes due. Store the delivery and Ops in
+// one transaction.
+func (l *Lines) Leave(ctx context.Context, d Delivery, now time.Time) error {
 	if d.Line == "" || d.Open() {
-		return nil, nil
+		return nil
 	}
 	line, err := l.load(ctx, d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	place := slices.Index(line.Events, d.EventID)
 	if place < 0 {
-		return nil, nil
+		return nil
 	}
 	line.Events, line.changed = slices.Delete(line.Events, place, place+1), true
 	if place > 0 {
-		return nil, nil
+		return nil
 	}
 	return l.advance(ctx, d, line, now)
 }
 
 // advance makes the head of a line due, unless it is d, which the caller writes. A delivery that has expired meanwhile is left out.
-func (l *Lines) advance(ctx context.Context, d Delivery, line *openLine, now time.Time) ([]store.Op, error) {
+func (l *Lines) advance(ctx context.Context, d Delivery, line *openLine, now time.Time) error {
 	for ; len(line.Events) > 0 && line.Events[0] != d.EventID; line.Events = line.Events[1:] {
-		key := Key(line.Events[0], d.Endpoint)
 		var next Delivery
-		item, err := l.company.Get(ctx, key, &next)
+		item, err := l.company.Get(ctx, Key(line.Events[0], d.Endpoint), &next)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
-			return nil, err
+			return err
 		case next.State == Waiting:
 			next.Enqueue(now)
-			return []store.Op{l.company.Replace(key, Entity, item.Version, next).Until(next.Expires())}, nil
+			l.woken = append(l.woken, next.Save(l.company, item.Version))
+			return nil
 		}
 	}
-	return nil, nil
+	return nil
 }

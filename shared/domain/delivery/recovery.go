@@ -74,9 +74,14 @@ func (r StoredRecovery) Overdue(now time.Time) bool {
 // RecoveryKey returns the sort key of a recovery.
 func RecoveryKey(recoveryID string) string { return RecoveryPrefix + recoveryID }
 
+// Save returns the write of the recovery. version is that of the record that it replaces; 0: none.
+func (r StoredRecovery) Save(c store.Company, version int64) store.Op {
+	return c.Save(RecoveryKey(r.ID), RecoveryEntity, version, r).Until(r.RequestedAt.Add(Kept))
+}
+
 // Request returns the write that requests the recovery of the deliveries to one incarnation of its endpoint.
 func (r Recovery) Request(c store.Company, incarnation string) store.Op {
-	return c.Create(RecoveryKey(r.ID), RecoveryEntity, StoredRecovery{Recovery: r, Incarnation: incarnation}).Until(r.RequestedAt.Add(Kept))
+	return StoredRecovery{Recovery: r, Incarnation: incarnation}.Save(c, 0)
 }
 
 // Window returns the query for the deliveries of the recovery's window, to every endpoint.

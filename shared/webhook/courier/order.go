@@ -153,8 +153,7 @@ func (c *Courier) joinOnce(ctx context.Context, t *Task) error {
 	if err := lines.Join(ctx, &one, c.Now().UTC()); err != nil {
 		return err
 	}
-	op := t.Company.Create(t.Key, delivery.Entity, one).Until(one.Expires())
-	err := t.Company.Commit(ctx, append([]store.Op{op}, lines.Ops()...)...)
+	err := t.Company.Commit(ctx, lines.Ops(one.Save(t.Company, 0))...)
 	if err == nil {
 		c.count(&one)
 	}

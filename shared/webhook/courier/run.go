@@ -241,7 +241,7 @@ func (c *Courier) selects(ctx context.Context, t *Task) bool {
 // writer's hands. The others give their slot back before, because the record may take long to write.
 func (c *Courier) record(ctx context.Context, t *Task) phase {
 	if t.Source == Feed {
-		c.writer.in <- write{task: t, op: t.Company.Create(t.Key, delivery.Entity, t.Delivery).Until(t.Delivery.Expires())}
+		c.writer.in <- write{task: t, op: t.Delivery.Save(t.Company, 0)}
 		return recording
 	}
 	c.vacate(t)

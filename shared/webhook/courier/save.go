@@ -44,7 +44,7 @@ func (c *Courier) read(ctx context.Context, t *Task) (due time.Time, err error) 
 // made. If another message of the delivery has claimed it first, the write conflicts.
 func (c *Courier) claim(ctx context.Context, t *Task) error {
 	t.Delivery.Postpone(c.Now().Add(claimed))
-	err := t.Company.Commit(ctx, t.Company.Replace(t.Key, delivery.Entity, t.Version, t.Delivery).Until(t.Delivery.Expires()))
+	err := t.Company.Commit(ctx, t.Delivery.Save(t.Company, t.Version))
 	c.records.wrote(t.slot.Company, err)
 	if err == nil {
 		t.Version++
@@ -86,12 +86,10 @@ func (c *Courier) replace(ctx context.Context, t *Task) error {
 	}
 	for range lineTries {
 		lines := delivery.NewLines(t.Company)
-		next, err := lines.Leave(ctx, t.Delivery, c.Now())
-		if err != nil {
+		if err := lines.Leave(ctx, t.Delivery, c.Now()); err != nil {
 			return err
 		}
-		op := t.Company.Replace(t.Key, delivery.Entity, t.Version, t.Delivery).Until(t.Delivery.Expires())
-		err = t.Company.Commit(ctx, append(append([]store.Op{op}, next...), lines.Ops()...)...)
+		err := t.Company.Commit(ctx, lines.Ops(t.Delivery.Save(t.Company, t.Version))...)
 		var conflict *store.ConflictError
 		if errors.As(err, &conflict) && conflict.Index > 0 {
 			continue
