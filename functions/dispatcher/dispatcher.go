@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"orgops/shared/base/metric"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
@@ -31,7 +32,7 @@ type Dispatcher struct {
 	unpublished unpublished
 	done        done // by changeID, lookout and failing
 	selector    selecting.Selector
-	turns       selecting.Turns
+	turns       wait.Turns[string] // by company
 	counts      counts
 	former      map[string]event.Kind // the events that have former versions
 	lot         parked.Lot

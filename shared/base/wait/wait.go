@@ -1,4 +1,4 @@
-// Package wait sleeps until a time has passed or a context ends.
+// Package wait sleeps until a time has passed or a context ends, and lets work wait for its turn.
 package wait
 
 import (

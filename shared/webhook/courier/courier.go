@@ -111,10 +111,9 @@ func New(d Deps) *Courier {
 	if d.First == 0 {
 		d.First = post.FirstTimeout
 	}
-	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), records: newRecords(), writer: newWriter(d)}
+	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), records: newRecords(), writer: newWriter(d), order: newOrder()}
 	c.slots.work, c.slots.spread = c.work, !d.Shared
 	c.writer.wrote, c.writer.done = c.records.wrote, c.stored
-	c.order = newOrder(c.join, func(t *Task, err error) { t.Done(Outcome{Err: err}) })
 	c.known = newCache(d.Fresh, c.homes())
 	return c
 }

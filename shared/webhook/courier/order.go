@@ -25,69 +25,42 @@ var errLineBroken = errors.New("an earlier delivery of the line is not recorded 
 // order puts the deliveries of ordered endpoints into their lines, in the order in which the feed hands out their changes. A
 // delivery that cannot be recorded stops its line: later ones fail and are redelivered, until a process has recorded it.
 type order struct {
-	join func(*Task) error
-	done func(*Task, error) // gets each task with the result
-	room chan struct{}      // full while so many join
+	turns wait.Turns[lineKey]
+	room  chan struct{} // full while so many join
 
 	mu     sync.Mutex
-	open   map[lineKey][]*Task // the first is being recorded
-	broken map[lineKey]*Task   // the delivery that could not be recorded
+	broken map[lineKey]*Task // the delivery that could not be recorded
 }
 
 type lineKey struct{ company, line string }
 
-func newOrder(join func(*Task) error, done func(*Task, error)) *order {
-	return &order{join: join, done: done, room: make(chan struct{}, joinAtOnce), open: map[lineKey][]*Task{}, broken: map[lineKey]*Task{}}
+func newOrder() *order {
+	return &order{room: make(chan struct{}, joinAtOnce), broken: map[lineKey]*Task{}}
 }
 
 func lineOf(t *Task) lineKey { return lineKey{t.Company.ID(), delivery.LineKey(t.Delivery)} }
 
-// add puts a task behind the others of its line. Calls for one line must come in the order of its changes.
-func (o *order) add(t *Task) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	key := lineOf(t)
-	waiting := o.open[key]
-	o.open[key] = append(waiting, t)
-	if len(waiting) == 0 {
-		go o.run(key)
-	}
-}
-
-// run records the tasks of a line, one after the other.
-func (o *order) run(key lineKey) {
-	for t := o.next(key, 0); t != nil; t = o.next(key, 1) {
+// lineUp records a task after the others of its line. Calls for one line must come in the order of its changes.
+func (c *Courier) lineUp(t *Task) {
+	o, key := c.order, lineOf(t)
+	o.turns.Do(key, func() {
 		o.room <- struct{}{}
-		err := o.record(key, t)
+		err := o.unbroken(key, t)
+		if err == nil {
+			if err = c.join(t); err != nil {
+				o.stop(key, t)
+			}
+		}
 		<-o.room
-		o.done(t, err)
-	}
+		t.Done(Outcome{Err: err})
+	})
 }
 
-// next removes the first done tasks of a queue and returns the task in front; nil, and the queue is gone, if no task waits.
-func (o *order) next(key lineKey, done int) *Task {
+// stop remembers that a delivery could not be recorded.
+func (o *order) stop(key lineKey, t *Task) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open[key] = o.open[key][done:]
-	if len(o.open[key]) == 0 {
-		delete(o.open, key)
-		return nil
-	}
-	return o.open[key][0]
-}
-
-// record writes one delivery, and remembers it if that fails.
-func (o *order) record(key lineKey, t *Task) error {
-	if err := o.unbroken(key, t); err != nil {
-		return err
-	}
-	err := o.join(t)
-	if err != nil {
-		o.mu.Lock()
-		o.broken[key] = t
-		o.mu.Unlock()
-	}
-	return err
+	o.broken[key] = t
 }
 
 // skip lets a line go on without a delivery that its endpoint does not get any more.

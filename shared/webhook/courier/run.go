@@ -96,7 +96,7 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 		}
 		return decided
 	case ordered:
-		c.order.add(t)
+		c.lineUp(t)
 		return joining
 	case !c.records.begin(t):
 		return c.meet(t)
