@@ -189,7 +189,7 @@ func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *form, t
 		Done: func(o courier.Outcome) { work.finish(o.Err) },
 	}
 	work.add()
-	if !to.Selects() && (!to.IsOrdered() || !d.turns.IsBusy(change.Company)) {
+	if !to.Selects() && (!to.Ordered || !d.turns.IsBusy(change.Company)) {
 		d.Courier.Start(ctx, t)
 		return
 	}

@@ -105,8 +105,9 @@ func (c circuit) turned(was circuit) *delivery.Turn {
 
 // state returns the circuit's state as of now.
 func (c circuit) state(now time.Time) BreakerState {
+	_, paused := c.pause(now)
 	switch {
-	case now.Before(c.HeldUntil), c.Open > 0 && now.Before(c.OpenUntil):
+	case paused:
 		return BreakerOpen
 	case c.Open > 0:
 		return BreakerHalfOpen

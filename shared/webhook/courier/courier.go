@@ -132,6 +132,11 @@ func (c *Courier) homes() func(c store.Company, provider, incarnation string) ho
 	}
 }
 
+// Spill returns how long a delivery without a free slot waits: a random time of one to three seconds, so that not all come back together.
+func (c *Courier) Spill() time.Duration { return spillDelay(c.Random) }
+
+func (c *Courier) soon() time.Time { return c.Now().Add(c.Spill()) }
+
 func spillDelay(random func() float64) time.Duration {
 	return time.Second + time.Duration(random()*float64(2*time.Second))
 }

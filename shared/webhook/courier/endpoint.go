@@ -24,26 +24,16 @@ import (
 type Endpoint struct {
 	Company store.Company
 	integration.Integration
+	config
 
 	version int64
-	events  []string
-	ordered bool
 	target  *post.Target // nil: unusable configuration or secrets
 	sealed  bool         // the secrets could not be decrypted this time
-	home    home
-	rate    int // attempts a second; 0: no limit
-
-	Filter, Transform string     // of its subscription; "": every event, as it is
-	Versions          event.Pins // of its subscription
-
-	deleted bool        // the integration no longer exists
-	stale   atomic.Bool // the integration may have changed since it was prepared
+	home    home         // nil: deleted
+	deleted bool         // the integration no longer exists
+	stale   atomic.Bool  // the integration may have changed since it was prepared
 
 	disabling chan struct{} // full while an attempt disables the endpoint
-}
-
-func deleted(company store.Company, provider string) *Endpoint {
-	return &Endpoint{Company: company, Integration: integration.Integration{Provider: provider}, deleted: true, disabling: make(chan struct{}, 1)}
 }
 
 // sealedWait sets the wait for an endpoint whose secrets could not be decrypted; the key service may recover.
@@ -54,9 +44,9 @@ type config struct {
 	URL       string            `json:"url"`
 	Events    []string          `json:"events"`
 	Headers   map[string]string `json:"headers"`
-	RateLimit int               `json:"rateLimit"`
+	RateLimit int               `json:"rateLimit"` // attempts a second; 0: no limit
 	Ordered   bool              `json:"ordered"`
-	Filter    string            `json:"filter"`
+	Filter    string            `json:"filter"` // without it and a transformation, the endpoint gets every event, as it is
 	Transform string            `json:"transform"`
 	Versions  event.Pins        `json:"eventVersions"`
 }
@@ -66,11 +56,8 @@ type config struct {
 // subscribers may have been deleted meanwhile.
 func (e *Endpoint) Wants(name string, at time.Time) bool {
 	existed := !e.CreatedAt.Truncate(time.Millisecond).After(at) // as exact as the time of a change
-	return existed && e.Has(integration.EventDeliver) && event.Matches(e.events, name)
+	return existed && e.Has(integration.EventDeliver) && event.Matches(e.Events, name)
 }
-
-// IsOrdered reports whether the endpoint gets the events about one record in the order of its changes.
-func (e *Endpoint) IsOrdered() bool { return e.ordered }
 
 // Selects reports whether the endpoint has a filter or a transformation.
 func (e *Endpoint) Selects() bool { return e.Filter != "" || e.Transform != "" }
@@ -99,7 +86,7 @@ func (c *Courier) demand(t *Task) demand {
 	if t.Source == Feed {
 		free = freeFirst
 	}
-	return demand{rate: t.Endpoint.rate, free: free, budget: c.budget(t), inHand: t.InHand}
+	return demand{rate: t.Endpoint.RateLimit, free: free, budget: c.budget(t), inHand: t.InHand}
 }
 
 // current returns the endpoint of a task as it is now.
@@ -135,7 +122,7 @@ func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider 
 func (c *Courier) look(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
 	i, version, err := c.reader.Load(ctx, company, provider)
 	if fault.KindOf(err) == fault.NotFound {
-		return deleted(company, provider), nil
+		return &Endpoint{Company: company, Integration: integration.Integration{Provider: provider}, deleted: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -151,20 +138,15 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 	unusable := func(err error) {
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
-	var conf config
-	if err := json.Unmarshal(stored.Config, &conf); err != nil {
+	if err := json.Unmarshal(stored.Config, &e.config); err != nil {
 		unusable(err)
 	}
-	if stored.IsDamaged() {
-		unusable(stored.Damaged)
-		if conf.Events == nil {
-			conf.Events = event.Patterns() // held, so that a recovery can send them
-		}
-	}
-	e.events, e.ordered, e.rate = conf.Events, conf.Ordered, conf.RateLimit
-	e.Filter, e.Transform, e.Versions = conf.Filter, conf.Transform, conf.Versions
 	e.home = c.known.home(company, e.Provider, e.Incarnation)
 	if stored.IsDamaged() {
+		unusable(stored.Damaged)
+		if e.Events == nil {
+			e.Events = event.Patterns() // held, so that a recovery can send them
+		}
 		return e, nil
 	}
 	secrets, err := c.load(ctx, e)
@@ -176,7 +158,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		e.sealed = true
 		return e, nil
 	}
-	if e.target, err = post.NewTarget(conf.URL, secrets.Live(c.Now()), conf.Headers, secrets.HeadersFor(outbound.Origin(conf.URL))); err != nil {
+	if e.target, err = post.NewTarget(e.URL, secrets.Live(c.Now()), e.Headers, secrets.HeadersFor(outbound.Origin(e.URL))); err != nil {
 		unusable(err)
 		e.target = nil
 	}

@@ -44,7 +44,7 @@ func (c *Courier) relieve(ctx context.Context) {
 
 func (c *Courier) postpone(tasks []*Task) {
 	for _, t := range tasks {
-		t.phase = c.later(context.Background(), t, c.soon())
+		t.phase = c.later(context.Background(), t, Outcome{Until: c.soon()})
 		c.advance(context.Background(), t, ended)
 	}
 }
@@ -62,7 +62,7 @@ func (c *Courier) first(ctx context.Context, t *Task) phase {
 	case !t.Again && c.records.full() && !c.records.writable(t.slot.Company):
 		return c.finish(t, errOpen)
 	case t.Again, !c.slots.enter(t):
-		return c.later(ctx, t, c.soon())
+		return c.later(ctx, t, Outcome{Until: c.soon()})
 	}
 	return waiting
 }

@@ -101,7 +101,6 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 func (c *Courier) join(t *Task) (err error) {
 	ctx := context.Background() // a batch is finished during shutdown too
 	defer c.recovered(ctx, t, func() { err = errPanicked })
-	pause := firstPause
 	for try := 1; ; try++ {
 		err := c.joinOnce(ctx, t)
 		c.records.wrote(t.slot.Company, err)
@@ -113,8 +112,7 @@ func (c *Courier) join(t *Task) (err error) {
 		case try >= joinTries:
 			return err
 		default:
-			wait.For(ctx, pause)
-			pause = min(2*pause, lastPause)
+			wait.For(ctx, backoff(try))
 		}
 	}
 }

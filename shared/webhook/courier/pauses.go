@@ -16,10 +16,11 @@ func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, 
 		return "", nil, err
 	}
 	now := c.Now()
+	state := b.Circuit.state(now)
 	if p, ok := b.Circuit.pause(now); ok {
-		return b.Circuit.state(now), &p, nil
+		return state, &p, nil
 	}
-	return b.Circuit.state(now), nil, nil
+	return state, nil, nil
 }
 
 // Resume ends the pause of an endpoint. Other processes notice it within a second. It returns the pause that it has ended; ok is

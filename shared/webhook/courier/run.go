@@ -85,22 +85,18 @@ func (c *Courier) step(ctx context.Context, t *Task) (next phase) {
 // place gets a slot for a task. It does not read anything before, unless an earlier process may have made the attempt.
 func (c *Courier) place(ctx context.Context, t *Task) phase {
 	t.slot = EndpointKey{Company: t.Company.ID(), Provider: delivery.EndpointOf(t.Key), Incarnation: t.Incarnation}
-	ordered := t.Source == Feed && t.Endpoint != nil && t.Endpoint.ordered
+	ordered := t.Source == Feed && t.Endpoint != nil && t.Endpoint.Ordered
 	if ordered {
 		t.Delivery.Line = t.Subject
 	}
+	alone := t.Source == Feed && t.Delivery.State == delivery.Held // for itself, so it stands in no line
 	switch {
-	case t.Source == Feed && t.Delivery.State == delivery.Held: // for itself alone, so it stands in no line
-		if !c.records.begin(t) {
-			return c.meet(t)
-		}
-		return decided
-	case ordered:
+	case ordered && !alone:
 		c.lineUp(t)
 		return joining
 	case !c.records.begin(t):
 		return c.meet(t)
-	case c.records.take(t): // an earlier attempt's, which is not made again
+	case alone, c.records.take(t): // an earlier attempt's, which is not made again
 		return decided
 	case t.Source == Feed:
 		return c.first(ctx, t)
@@ -118,7 +114,7 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 // Skip tells that a delivery is not made after all, because its endpoint's filter leaves the event out. An earlier try to record it may have
 // stopped its line.
 func (c *Courier) Skip(t *Task) {
-	if t.Endpoint.ordered {
+	if t.Endpoint.Ordered {
 		t.Delivery.Line = t.Subject
 		c.order.skip(t)
 	}
@@ -146,16 +142,16 @@ func (c *Courier) ask(ctx context.Context, t *Task) phase {
 	case t.Source == Queue && !c.rest(ctx, c.slots.pace(t.slot)):
 		return c.end(ctx, t, Outcome{Until: c.Now()})
 	case t.Source == Feed && !c.records.writable(t.slot.Company):
-		return c.later(finishing, t, c.soon())
+		return c.later(finishing, t, Outcome{Until: c.soon()})
 	}
 	e, err := c.current(finishing, t)
 	if err != nil {
-		return c.fail(finishing, t, err)
+		return c.later(finishing, t, Outcome{Err: err})
 	}
 	t.Endpoint = e
 	t.because, _ = e.Held(t.Incarnation, c.Now())
 	if t.because == "" && !c.admit(finishing, t) && (t.Source != Queue || !t.outcome.Broken) {
-		return c.later(finishing, t, t.outcome.Until)
+		return c.later(finishing, t, t.outcome)
 	}
 	return asked
 }
@@ -222,7 +218,7 @@ func (c *Courier) send(ctx context.Context, t *Task) phase {
 	case t.Delivery.Whole && t.Select != nil && !c.selects(ctx, t):
 		return decided
 	case !t.begins.IsZero() && now.After(t.begins):
-		return c.later(ctx, t, now.Add(c.Spill()))
+		return c.later(ctx, t, Outcome{Until: now.Add(c.Spill())})
 	}
 	c.attempt(ctx, t)
 	return decided
@@ -251,53 +247,3 @@ func (c *Courier) record(ctx context.Context, t *Task) phase {
 	}
 	return c.end(ctx, t, c.settle(ctx, t, c.save(ctx, t)))
 }
-
-// later ends a task whose attempt may not be made yet. The Feed's delivery is recorded as due then.
-func (c *Courier) later(ctx context.Context, t *Task, until time.Time) phase {
-	if t.Source != Feed {
-		return c.end(ctx, t, Outcome{Until: until, Broken: t.outcome.Broken})
-	}
-	c.leave(ctx, t)
-	t.Delivery.Enqueue(until)
-	return decided
-}
-
-// fail ends a task whose attempt an error has prevented. The Feed's delivery is recorded as due soon instead.
-func (c *Courier) fail(ctx context.Context, t *Task, err error) phase {
-	if t.Source == Feed {
-		return c.later(ctx, t, c.soon())
-	}
-	return c.end(ctx, t, Outcome{Err: err})
-}
-
-// leave gives a permission back that was not used.
-func (c *Courier) leave(ctx context.Context, t *Task) {
-	if t.admitted {
-		t.admitted = false
-		t.Endpoint.home.leave(ctx)
-	}
-}
-
-// vacate gives the slot back that a task got from place. The slot of a Feed's task goes to the next one of its lane: see work.
-func (c *Courier) vacate(t *Task) {
-	if t.slotted {
-		c.slots.release(t.slot, t.Source)
-		t.slotted = false
-	}
-}
-
-// end gives back what a task holds. Its outcome is that of all tasks which it has met.
-func (c *Courier) end(ctx context.Context, t *Task, o Outcome) phase {
-	c.leave(ctx, t)
-	c.vacate(t)
-	t.outcome = o
-	for _, done := range c.records.end(t) {
-		done(o)
-	}
-	return ended
-}
-
-// Spill returns how long a delivery without a free slot waits: a random time of one to three seconds, so that not all come back together.
-func (c *Courier) Spill() time.Duration { return spillDelay(c.Random) }
-
-func (c *Courier) soon() time.Time { return c.Now().Add(c.Spill()) }

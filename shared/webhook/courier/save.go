@@ -20,6 +20,9 @@ const (
 	claimed    = time.Minute // for an attempt and its record
 )
 
+// backoff returns the wait after a number of tries.
+func backoff(tries int) time.Duration { return min(firstPause<<min(tries-1, 10), lastPause) }
+
 // unwritten sets the wait of a message whose delivery could not be claimed, because the store refuses writes. It does not
 // grow, as the wait after an error does, so that a company whose partition was throttled goes on soon.
 const unwritten = 20 * time.Second
@@ -60,13 +63,13 @@ func (c *Courier) save(ctx context.Context, t *Task) error {
 		ctx, stop = context.WithTimeout(ctx, recordFor)
 		defer stop()
 	}
-	for pause, tries := firstPause, 1; ; pause, tries = min(2*pause, lastPause), tries+1 {
+	for tries := 1; ; tries++ {
 		err := c.replace(ctx, t)
 		if err == nil || errors.Is(err, store.ErrConflict) {
 			return err
 		}
 		c.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
-		if tries >= refusals && refused(err) || !wait.For(ctx, pause) {
+		if tries >= refusals && refused(err) || !wait.For(ctx, backoff(tries)) {
 			c.records.keep(t)
 			return err
 		}

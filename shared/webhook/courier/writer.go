@@ -12,16 +12,17 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// writer stores the deliveries of the Feed. If separate is false, it stores many in one transaction: their order does not matter, and
-// only the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time. It
+// writer stores the deliveries of the Feed: many in one transaction, because their order does not matter, and only the feed's position
+// waits for them. If Deps.Separate is set, it stores each in its own transaction, several at a time. It
 // keeps a delivery that it could not store, and tries again until the Feed ends, or until the store has refused it a few times.
 type writer struct {
-	store    store.Store
-	separate bool
-	logger   *slog.Logger
-	wrote    func(company string, err error) // gets the result of each try
-	done     func(*Task, error)              // gets each task whose record is stored, or is not tried again
-	in       chan write
+	store  store.Store
+	logger *slog.Logger
+	wrote  func(company string, err error) // gets the result of each try
+	done   func(*Task, error)              // gets each task whose record is stored, or is not tried again
+	in     chan write
+	most   int // writes of a transaction
+	atOnce int // transactions
 }
 
 // write holds the record of one task.
@@ -39,11 +40,11 @@ const (
 )
 
 func newWriter(d Deps) *writer {
-	room := buffered
-	if d.Separate {
-		room = atATime // the goroutine of a delivery may wait, and a new process clears less memory
+	w := &writer{store: d.Store, logger: d.Logger, in: make(chan write, buffered), most: store.MaxOps, atOnce: 1}
+	if d.Separate { // the goroutine of a delivery may wait, and a new process clears less memory
+		w.in, w.most, w.atOnce = make(chan write, atATime), 1, atATime
 	}
-	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, in: make(chan write, room)}
+	return w
 }
 
 // run writes until stop is closed. The caller closes stop when no writes are left. Once ctx has ended, run tries each write
@@ -51,17 +52,14 @@ func newWriter(d Deps) *writer {
 func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
-	room := make(chan struct{}, atATime)
+	room := make(chan struct{}, w.atOnce)
 	for {
+		room <- struct{}{}
 		select {
 		case first := <-w.in:
-			if !w.separate {
-				w.commit(ctx, w.gather(first))
-				continue
-			}
-			room <- struct{}{}
+			all := w.gather(first)
 			writing.Go(func() {
-				w.commit(ctx, []write{first})
+				w.commit(ctx, all)
 				<-room
 			})
 		case <-stop:
@@ -71,10 +69,10 @@ func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 }
 
 func (w *writer) gather(first write) []write {
-	writes := append(make([]write, 0, store.MaxOps), first)
+	writes := append(make([]write, 0, w.most), first)
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
-	for len(writes) < store.MaxOps {
+	for len(writes) < w.most {
 		select {
 		case next := <-w.in:
 			writes = append(writes, next)
@@ -132,10 +130,9 @@ func (w *writer) settle(ctx context.Context, one write, err error) {
 	if one.tries == 0 {
 		w.logger.WarnContext(ctx, "delivery not recorded; trying again", "company", company, "key", one.op.Key, "error", err)
 	}
-	pause := min(firstPause<<min(one.tries, 10), lastPause)
 	one.tries++
 	go func() {
-		wait.For(ctx, pause)
+		wait.For(ctx, backoff(one.tries))
 		w.in <- one
 	}()
 }
