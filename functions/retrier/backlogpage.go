@@ -129,9 +129,8 @@ func (b *backlog) advance(ctx context.Context) {
 		b.rec.After, b.rec.Recovered = p.next, b.rec.Recovered+p.all
 		b.pages, b.changed, sent = b.pages[1:], true, sent || p.all > 0
 	}
-	if done := b.complete() && len(b.pages) == 0; done && b.changed {
-		now := b.Now().UTC()
-		b.rec.State, b.rec.FinishedAt = delivery.RecoveryFinished, &now
+	if b.complete() && len(b.pages) == 0 && b.changed {
+		b.rec.Finish(b.Now())
 	}
 	if sent && b.fail == nil {
 		b.save(ctx)

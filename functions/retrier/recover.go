@@ -52,8 +52,7 @@ func (r *Retrier) run(ctx context.Context, company store.Company, rec delivery.S
 		return time.Time{}, err
 	}
 	if because, _ := e.Held(rec.Incarnation, r.Now()); because == delivery.HeldDeleted { // there is nothing that it may send
-		now := r.Now().UTC()
-		rec.State, rec.FinishedAt = delivery.RecoveryFinished, &now
+		rec.Finish(r.Now())
 		return time.Time{}, company.Commit(finishing, rec.Save(company, version))
 	}
 	if p, paused := e.Pause(r.Now()); paused && rec.DueBy == nil && rec.Only == "" {

@@ -62,6 +62,12 @@ func (r *StoredRecovery) Ask(t time.Time) {
 	r.Due = t.UTC().Truncate(time.Millisecond)
 }
 
+// Finish ends the recovery.
+func (r *StoredRecovery) Finish(now time.Time) {
+	now = now.UTC()
+	r.State, r.FinishedAt = RecoveryFinished, &now
+}
+
 // Overdue reports whether the recovery should have gone on long ago.
 func (r StoredRecovery) Overdue(now time.Time) bool {
 	due := r.Due

@@ -1,11 +1,15 @@
 package delivery
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"orgops/shared/base/fastjson"
+	"orgops/shared/base/id"
+	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
 
@@ -101,3 +105,100 @@ func (t Transition) Unselected() bool {
 
 // Tells reports whether the change causes an event. The changes of most deliveries cause none.
 func (t Transition) Tells() bool { return t.BecameDead() || t.Turned() != nil }
+
+// Job asks the retrier to attempt a delivery or to work on a recovery. It names exactly one of the two.
+type Job struct {
+	Company     string `json:"company"`
+	Delivery    string `json:"delivery,omitempty"`    // its key without Prefix
+	Incarnation string `json:"incarnation,omitempty"` // of the delivery
+	Generation  int    `json:"generation,omitempty"`  // of the delivery; a message of an earlier generation has no effect
+	Recovery    string `json:"recovery,omitempty"`
+	Turn        int    `json:"turn,omitempty"` // of the recovery; a message of an earlier turn has no effect
+}
+
+// Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires a
+// message when its generation grows; the message is due at the next attempt. A recovery requires a message when it is
+// created, and when its turn grows. What cannot be decoded is an error.
+func (t Transition) Due() (m queue.Message, ok bool, err error) {
+	c := t.change
+	switch {
+	case t.err != nil:
+		return queue.Message{}, false, t.err
+	case c.Entity == Entity && t.is.NextAttemptAt != nil && t.is.Generation > t.was.Generation:
+		job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation, Incarnation: t.is.Incarnation}
+		return message(job, *t.is.NextAttemptAt)
+	case t.turn.asks:
+		return message(Job{Company: c.Company, Recovery: strings.TrimPrefix(c.Key, RecoveryPrefix), Turn: t.turn.Turn}, t.turn.Due)
+	}
+	return queue.Message{}, false, nil
+}
+
+func message(job Job, due time.Time) (queue.Message, bool, error) {
+	body, err := json.Marshal(job)
+	return queue.Message{Body: body, Group: job.Company, Due: due}, err == nil, err
+}
+
+// OverdueTimer names the timers that look for deliveries whose queue message was lost. Such a timer covers the deliveries of a
+// company whose events lie in one hour and whose attempts are due in one hour, so that many deliveries share one write.
+const OverdueTimer = "delivery-overdue"
+
+// RecoveryTimer names the timers that look for a recovery whose queue message was lost. The subject is the recovery's id.
+const RecoveryTimer = "recovery-overdue"
+
+// OverdueAfter sets how long after its time an attempt counts as overdue. A message comes seconds late at most, unless the
+// endpoint has a backlog. A second message of such a delivery does no harm: the first one then has no effect.
+const OverdueAfter = 15 * time.Minute
+
+// Overdue reports whether the delivery waits for an attempt that should have been made long ago.
+func (d Delivery) Overdue(now time.Time) bool {
+	return d.Open() && d.NextAttemptAt != nil && now.Sub(*d.NextAttemptAt) > OverdueAfter
+}
+
+// hourForm is the form of an hour in a timer's subject.
+const hourForm = "2006010215"
+
+// Lookout returns the timer that a committed change requires: its time, its kind and its subject. ok is false when the change
+// requires none, because the delivery does not wait for an attempt, or the recovery asks for no message. Every attempt due in the
+// same hour has the same timer, which fires when the last of them would be overdue, and so have all messages of a recovery.
+func (t Transition) Lookout() (at time.Time, kind, subject string, ok bool) {
+	if t.turn.asks {
+		due := t.turn.Due
+		if due.IsZero() {
+			due = t.change.At
+		}
+		return overdueAt(due), RecoveryTimer, strings.TrimPrefix(t.change.Key, RecoveryPrefix), true
+	}
+	if t.is.NextAttemptAt == nil {
+		return time.Time{}, "", "", false
+	}
+	event, _, _ := strings.Cut(strings.TrimPrefix(t.change.Key, Prefix), "#")
+	created, known := id.Time(event)
+	if !known {
+		return time.Time{}, "", "", false
+	}
+	return overdueAt(*t.is.NextAttemptAt), OverdueTimer, created.Format(hourForm), true
+}
+
+// overdueAt returns when everything is overdue that is due in the hour of a time.
+func overdueAt(due time.Time) time.Time {
+	return due.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second)
+}
+
+// Overlooked returns the query for the deliveries that a timer's subject covers. It returns false for a subject that is not
+// Lookout's or Rest's.
+func Overlooked(subject string) (q store.Query, ok bool) {
+	text, after, _ := strings.Cut(subject, "@")
+	hour, err := time.Parse(hourForm, text)
+	if err != nil {
+		return store.Query{}, false
+	}
+	return store.Query{
+		Prefix: Prefix, From: Prefix + id.First(hour), To: Prefix + id.Last(hour.Add(time.Hour-time.Millisecond)) + "~", After: after,
+	}, true
+}
+
+// Rest returns the subject of the timer that continues after a delivery's key.
+func Rest(subject, after string) string {
+	hour, _, _ := strings.Cut(subject, "@")
+	return hour + "@" + after
+}

@@ -2,11 +2,13 @@ package courier
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/disabling"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/post"
@@ -116,4 +118,87 @@ func (c *Courier) count(d *delivery.Delivery) {
 	case delivery.Dead:
 		c.Metrics.Count(metric.DeliveriesDead, 1)
 	}
+}
+
+// maxWait is the schedule's longest wait.
+const maxWait = 24 * time.Hour
+
+// jitter sets the share by which a wait varies in either direction, so that deliveries that fail together are not retried
+// together.
+const jitter = 0.2
+
+// waits lists the wait before each attempt. The first attempt is immediate. After the last one, a delivery is dead.
+func waits() [10]time.Duration {
+	return [...]time.Duration{
+		0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
+		20 * time.Hour, maxWait,
+	}
+}
+
+// Attempts is the number of attempts in the schedule.
+const Attempts = 10
+
+// maxTold limits how often a delivery is sent when the endpoint has asked for it, instead of by the schedule. The endpoint's other
+// deliveries wait as long, and the refused one is the first that it gets. Such an attempt uses up none of the schedule, or
+// an endpoint that asks for short waits would have all of it within minutes.
+const maxTold = 10
+
+// next returns the time of the retry that follows attempt number made, counted from 1, with outcome o. The retry comes
+// after the schedule's wait ±20 %, or after the endpoint's Retry-After if that is longer. ok is false if no retry follows,
+// because the outcome is Delivered or Gone or the attempt is the schedule's last. random is from [0, 1).
+func next(made int, o post.Result, now time.Time, random float64) (at time.Time, ok bool) {
+	if o.Class == post.Delivered || o.Class == post.Gone || made >= Attempts {
+		return time.Time{}, false
+	}
+	wait := waits()[max(made, 0)]
+	wait += time.Duration(float64(wait) * jitter * (2*random - 1))
+	return now.Add(max(wait, o.RetryAfter)), true
+}
+
+// FailingLimit sets how long every attempt to an endpoint must fail before the endpoint is disabled.
+const FailingLimit = 5 * 24 * time.Hour
+
+// judgePause separates two looks at since when an endpoint has been failing. The company's context, which says so, is too large
+// to read after every failed attempt.
+const judgePause = time.Minute
+
+// judge disables an endpoint that has been failing for FailingLimit, and returns it to the sandbox, if the policy engine permits it.
+// The endpoint must be certified again before it receives events.
+func (c *Courier) judge(ctx context.Context, t *Task) {
+	now := c.Now().UTC()
+	if t.Failing == nil || !t.Endpoint.home.judgeable(now) {
+		return
+	}
+	if since := t.Failing(ctx, t.Endpoint); !since.IsZero() && now.Sub(since) >= FailingLimit {
+		c.disable(ctx, t.Endpoint, integration.DisabledFailing, now)
+	}
+}
+
+// disable disables an endpoint if the policy engine permits it, and records the decision. It changes nothing if the
+// configuration has changed since the endpoint was prepared, because the failures belong to the old configuration. Of several
+// attempts that fail at once, one disables the endpoint, and the others wait for it.
+func (c *Courier) disable(ctx context.Context, e *Endpoint, reason string, now time.Time) {
+	e.disabling <- struct{}{}
+	defer func() { <-e.disabling }()
+	if e.stale.Load() {
+		return
+	}
+	failing := disabling.Case{Company: e.Company, Integration: e.Integration, Version: e.version, Reason: reason, Now: now}
+	planned, err := failing.Plan(ctx, c.Engine)
+	if err == nil && len(planned.Ops) > 0 {
+		err = e.Company.Commit(ctx, planned.Ops...)
+	}
+	if err != nil && !errors.Is(err, store.ErrConflict) {
+		c.Logger.WarnContext(ctx, "endpoint not disabled", "company", e.Company.ID(), "provider", e.Provider, "reason", reason, "error", err)
+		return
+	}
+	if planned.Disables {
+		e.stale.Store(true)
+		c.Forget(e.Company.ID()) // this commit or a conflicting one has changed the endpoint
+	}
+	if err != nil || len(planned.Ops) == 0 {
+		return
+	}
+	c.Logger.InfoContext(ctx, "disabling of an endpoint decided", "company", e.Company.ID(), "provider", e.Provider, "reason", reason,
+		"verdict", planned.Decision.Verdict)
 }

@@ -89,18 +89,20 @@ func (c *Courier) demand(t *Task) demand {
 	return demand{rate: t.Endpoint.RateLimit, free: free, budget: c.budget(t), inHand: t.InHand}
 }
 
-// current returns the endpoint of a task as it is now.
+// current returns the endpoint of a task as it is now: the same one, unless it may have changed since it was prepared.
 func (c *Courier) current(ctx context.Context, t *Task) (e *Endpoint, err error) {
+	if e = t.Endpoint; e == nil && !t.Renew {
+		if e, err = c.Endpoint(ctx, t.Company, t.slot.Provider); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case t.Renew:
+	case t.Renew, e.stale.Load() && c.Fresh == 0:
 		return c.look(ctx, t.Company, t.slot.Provider)
-	case t.Endpoint != nil:
-		return c.renew(ctx, t.Endpoint)
+	case e.stale.Load():
+		return c.Endpoint(ctx, t.Company, t.slot.Provider)
 	}
-	if e, err = c.Endpoint(ctx, t.Company, t.slot.Provider); err != nil {
-		return nil, err
-	}
-	return c.renew(ctx, e)
+	return e, nil
 }
 
 // Endpoint returns one endpoint: from the cache if it is fresh, or as this invocation has read it before (see memo), or else from
@@ -222,17 +224,6 @@ func subscribes(i integration.Integration, names []string) bool {
 		return true
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return event.Matches(conf.Events, name) })
-}
-
-// renew returns the endpoint's current version: the same endpoint, unless it may have changed since it was prepared.
-func (c *Courier) renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
-	switch {
-	case !e.stale.Load():
-		return e, nil
-	case c.Fresh == 0:
-		return c.look(ctx, e.Company, e.Provider)
-	}
-	return c.Endpoint(ctx, e.Company, e.Provider)
 }
 
 // Forget drops a company's endpoints from the cache. Call it when one of them has changed.

@@ -35,7 +35,9 @@ func (b Bounds) Done(r post.Result) { b.home.done(b.ctx, r, true) }
 
 func (b Bounds) Leave() { b.home.leave(b.ctx) }
 
-func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) { return c.renew(ctx, e) }
+func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
+	return c.current(ctx, &Task{Company: e.Company, Endpoint: e, slot: EndpointKey{Provider: e.Provider}})
+}
 
 // InFlight returns how many slots are taken.
 func (c *Courier) InFlight() int {
