@@ -42,39 +42,29 @@ type stage struct {
 // TransitionOf decodes a change. Due returns the error of what cannot be decoded.
 func TransitionOf(c store.Change) Transition {
 	t := Transition{change: c}
-	if c.Entity == RecoveryEntity && c.New != nil {
-		t.turn, t.err = turnOf(c)
-		return t
-	}
-	if c.Entity != Entity || c.New == nil {
-		return t
-	}
-	t.is, t.err = stageOf(c.New)
-	if c.Old != nil && t.err == nil && (t.is.State == Held || t.is.State == Dead || t.is.NextAttemptAt != nil || t.is.Turned != nil) { // else the stage before does not matter
-		t.was, t.err = stageOf(c.Old)
+	switch {
+	case c.New == nil:
+	case c.Entity == RecoveryEntity:
+		var was turn
+		t.decode(fastjson.Unmarshal, c.New, &t.turn)
+		t.decode(fastjson.Unmarshal, c.Old, &was)
+		t.turn.asks = t.err == nil && (c.Old == nil || t.turn.Turn > was.Turn)
+	case c.Entity == Entity:
+		t.decode(DecodeHead, c.New, &t.is)
+		if t.is.State == Held || t.is.State == Dead || t.is.NextAttemptAt != nil || t.is.Turned != nil { // else the stage before does not matter
+			t.decode(DecodeHead, c.Old, &t.was)
+		}
 	}
 	return t
 }
 
-func turnOf(c store.Change) (is turn, err error) {
-	if err := fastjson.Unmarshal(c.New.Body, &is); err != nil {
-		return turn{}, fmt.Errorf("decode recovery: %w", err)
+func (t *Transition) decode(by func([]byte, any) error, image *store.Image, v any) {
+	if image == nil || t.err != nil {
+		return
 	}
-	var was turn
-	if c.Old != nil {
-		if err := fastjson.Unmarshal(c.Old.Body, &was); err != nil {
-			return turn{}, fmt.Errorf("decode recovery: %w", err)
-		}
+	if err := by(image.Body, v); err != nil {
+		*t = Transition{change: t.change, err: fmt.Errorf("decode %s: %w", t.change.Entity, err)}
 	}
-	is.asks = c.Old == nil || is.Turn > was.Turn
-	return is, nil
-}
-
-func stageOf(image *store.Image) (s stage, err error) {
-	if err := DecodeHead(image.Body, &s); err != nil {
-		return stage{}, fmt.Errorf("decode delivery: %w", err)
-	}
-	return s, nil
 }
 
 // BecameHeld reports whether the change holds the delivery because of its endpoint's state, which may be another one by now.

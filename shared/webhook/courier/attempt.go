@@ -23,11 +23,8 @@ func (c *Courier) attempt(ctx context.Context, t *Task) {
 	c.decide(t, r, started)
 	t.phase = decided
 	c.slots.record(t.slot, r)
-	// An attempt without an answer does not count if the endpoint has answered another one meanwhile: the endpoint works, but got more
-	// attempts than it answers in time. The window shrinks instead.
-	answered := e.home.answers(r, now)
 	t.admitted = false
-	was, is := e.home.done(ctx, r, r.Status != 0 || !answered.After(started))
+	was, is := e.home.done(ctx, r, started)
 	t.Delivery.Turned = is.turned(was)
 	c.measure(e, r, t.Delivery.Turned)
 	switch r.Class {

@@ -117,6 +117,13 @@ func (b *bounds) yield(process string) {
 	delete(b.Slots, process)
 }
 
+// unprobe ends a probe. It returns false if there is none.
+func unprobe(b *bounds, _ time.Time, _ string) bool {
+	probing := !b.Circuit.ProbeUntil.IsZero()
+	b.Circuit.ProbeUntil = time.Time{}
+	return probing
+}
+
 // reserve takes the next tokens with the generic cell rate algorithm (ATM's GCRA): it spaces attempts evenly, and takes at most the
 // tokens of the time ahead. Each token has its own time, which no other attempt gets.
 func (b *bounds) reserve(n need) (times []time.Time) {

@@ -31,7 +31,7 @@ func (b Bounds) Admit(rate, inHand int) (until time.Time, ok bool) {
 	return b.home.admit(b.ctx, demand{rate: rate, free: 1000, budget: post.RetryTimeout, inHand: inHand})
 }
 
-func (b Bounds) Done(r post.Result) { b.home.done(b.ctx, r, true) }
+func (b Bounds) Done(r post.Result) { b.home.done(b.ctx, r, time.Time{}) }
 
 func (b Bounds) Leave() { b.home.leave(b.ctx) }
 

@@ -17,8 +17,9 @@ type home interface {
 	admit(ctx context.Context, d demand) (by time.Time, ok bool)
 	// leave ends an admitted attempt that was not made. Its token is lost.
 	leave(ctx context.Context)
-	// done ends an admitted attempt. If its result counts, it goes to the breaker. It returns the breaker before and after.
-	done(ctx context.Context, r post.Result, counts bool) (was, is circuit)
+	// done ends an admitted attempt that was started at a time. If its result counts, it goes to the breaker. It returns the breaker
+	// before and after.
+	done(ctx context.Context, r post.Result, started time.Time) (was, is circuit)
 	// seen returns the bounds as far as the process has seen.
 	seen() bounds
 	// read returns the bounds as they are.
@@ -27,8 +28,6 @@ type home interface {
 	// process has no attempt in flight. Under concurrent changes it calls change again.
 	change(ctx context.Context, change func(b *bounds, now time.Time, idle string) bool) error
 
-	// answers notes an answer, and returns when the endpoint last answered this process.
-	answers(r post.Result, now time.Time) time.Time
 	// judgeable reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in judgePause.
 	judgeable(now time.Time) bool
 }
@@ -67,13 +66,15 @@ func (v *vitals) spaced(at, now time.Time, rate int) time.Time {
 	return at
 }
 
-func (v *vitals) answers(r post.Result, now time.Time) time.Time {
+// counts reports whether a result goes to the breaker. An attempt without an answer does not if the endpoint has answered another one
+// meanwhile: the endpoint works, but got more attempts than it answers in time. The window shrinks instead.
+func (v *vitals) counts(r post.Result, started time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r.Status != 0 {
-		v.answered = now
+		v.answered = v.now().UTC()
 	}
-	return v.answered
+	return r.Status != 0 || !v.answered.After(started)
 }
 
 func (v *vitals) judgeable(now time.Time) bool {
@@ -113,20 +114,19 @@ func (m *memory) admit(_ context.Context, d demand) (by time.Time, ok bool) {
 }
 
 // leave ends a probe. An attempt that was allowed while the breaker was closed ends long before a probe begins.
-func (m *memory) leave(context.Context) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.bounds.Circuit.ProbeUntil = time.Time{}
-}
+func (m *memory) leave(ctx context.Context) { _ = m.change(ctx, unprobe) }
 
-func (m *memory) done(_ context.Context, r post.Result, counts bool) (was, is circuit) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	was = m.bounds.Circuit
-	if counts {
-		m.bounds.Circuit.record(r, m.now().UTC())
-	}
-	return was, m.bounds.Circuit
+func (m *memory) done(ctx context.Context, r post.Result, started time.Time) (was, is circuit) {
+	counts := m.counts(r, started)
+	_ = m.change(ctx, func(b *bounds, now time.Time, _ string) bool {
+		was = b.Circuit
+		if counts {
+			b.Circuit.record(r, now)
+		}
+		is = b.Circuit
+		return counts
+	})
+	return was, is
 }
 
 func (m *memory) seen() bounds {

@@ -107,7 +107,7 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 		if now.Before(l.away) {
 			return time.Time{}, l.away, false
 		}
-		if !l.isFresh(now) && l.refresh(ctx) != nil {
+		if l.freshen(ctx) != nil {
 			continue
 		}
 		l.tokens = slices.DeleteFunc(l.tokens, func(t time.Time) bool { return t.Add(late).Before(now) })
@@ -136,8 +136,8 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 }
 
 // done stores the result if it changes the breaker. Attempts that end while another result is written share the next write.
-func (l *lease) done(ctx context.Context, r post.Result, counts bool) (was, is circuit) {
-	if counts {
+func (l *lease) done(ctx context.Context, r post.Result, started time.Time) (was, is circuit) {
+	if l.counts(r, started) {
 		l.put(r)
 	}
 	l.lock <- struct{}{}
@@ -167,11 +167,7 @@ func (l *lease) leave(ctx context.Context) {
 	l.lock <- struct{}{}
 	defer func() { <-l.lock }()
 	l.inFlight--
-	_ = l.store(ctx, func(b *bounds, _ time.Time, _ string) bool { // without it, the probe expires
-		probing := !b.Circuit.ProbeUntil.IsZero()
-		b.Circuit.ProbeUntil = time.Time{}
-		return probing
-	})
+	_ = l.store(ctx, unprobe) // without it, the probe expires
 }
 
 func (l *lease) seen() bounds {
@@ -190,18 +186,18 @@ func (l *lease) read(ctx context.Context) (bounds, error) {
 func (l *lease) change(ctx context.Context, change func(*bounds, time.Time, string) bool) error {
 	l.lock <- struct{}{}
 	defer func() { <-l.lock }()
-	if !l.isFresh(l.now().UTC()) {
-		if err := l.refresh(ctx); err != nil {
-			return err
-		}
+	if err := l.freshen(ctx); err != nil {
+		return err
 	}
 	return l.store(ctx, change)
 }
 
-// isFresh reports whether what was read serves now.
-func (l *lease) isFresh(now time.Time) bool {
-	age := now.Sub(l.seenAt)
-	return age >= 0 && age <= seenFresh
+// freshen reads the item, unless what was read serves now.
+func (l *lease) freshen(ctx context.Context) error {
+	if age := l.now().Sub(l.seenAt); age >= 0 && age <= seenFresh {
+		return nil
+	}
+	return l.refresh(ctx)
 }
 
 // store applies a change and writes the item if it returns true. After a conflict it reads the item and tries again. The caller has
@@ -272,13 +268,12 @@ func (l *lease) write(ctx context.Context, b bounds) error {
 	now := l.now().UTC()
 	op := l.company.Save(l.key, integration.BoundsEntity, l.version, b).Until(b.kept(now)).Quietly()
 	err := l.company.Commit(ctx, op)
-	switch {
-	case err == nil:
+	if err == nil {
 		l.bounds, l.version, l.seenAt = b, l.version+1, now
-	case errors.Is(err, store.ErrConflict):
-		l.seenAt = time.Time{}
-	default:
-		l.seenAt = time.Time{} // the outcome may be unknown
+		return nil
+	}
+	l.seenAt = time.Time{} // another process has written, or the outcome may be unknown
+	if !errors.Is(err, store.ErrConflict) {
 		l.failed(ctx, err)
 	}
 	return err
