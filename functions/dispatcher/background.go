@@ -60,7 +60,8 @@ type lookout struct {
 // lookOut sets, in the background, the timer that looks for the change's delivery, recovery or sync if its queue message is lost.
 // The batch is finished when the timer is stored.
 func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
-	one, required := lookout{company: change.Company, kind: syncrun.OverdueTimer}, false
+	one := lookout{company: change.Company, kind: syncrun.OverdueTimer}
+	var required bool
 	if change.Entity == syncrun.Entity {
 		one.at, one.subject, required = syncrun.Lookout(change)
 	} else {

@@ -34,7 +34,6 @@ type Dispatcher struct {
 	selector    selecting.Selector
 	turns       wait.Turns[string] // by company
 	counts      counts
-	former      map[string]event.Kind // the events that have former versions
 	lot         parked.Lot
 }
 
@@ -56,10 +55,10 @@ const Consumer = "dispatcher"
 
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
-	return &Dispatcher{
-		Deps: d, former: withFormer(d.Events),
-		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
+	if d.Events == nil {
+		d.Events = event.Kinds()
 	}
+	return &Dispatcher{Deps: d, lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now}}
 }
 
 // From makes a dispatcher from the service's parts.
@@ -189,7 +188,7 @@ func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *form, t
 		Done: func(o courier.Outcome) { work.finish(o.Err) },
 	}
 	work.add()
-	if !to.Selects() && (!to.Ordered || !d.turns.IsBusy(change.Company)) {
+	if to.Filter == "" && to.Transform == "" && (!to.Ordered || !d.turns.IsBusy(change.Company)) {
 		d.Courier.Start(ctx, t)
 		return
 	}

@@ -56,8 +56,8 @@ type forms struct {
 }
 
 func (d *Dispatcher) formsOf(e readyEvent) *forms {
-	kind, has := d.former[e.Type]
-	if !has {
+	kind, _ := d.Events.Find(e.Type)
+	if len(kind.Former) == 0 {
 		return &forms{newest: newForm(e, 0)}
 	}
 	newest := newForm(e, kind.Version())
@@ -83,18 +83,4 @@ func (f *forms) of(to *courier.Endpoint) (*form, error) {
 	}
 	f.made[version] = newForm(readyEvent{e, payload}, version)
 	return f.made[version], nil
-}
-
-// withFormer returns the events of a table that have former versions, by name.
-func withFormer(t event.Table) map[string]event.Kind {
-	if t == nil {
-		t = event.Kinds()
-	}
-	all := map[string]event.Kind{}
-	for _, k := range t {
-		if len(k.Former) > 0 {
-			all[k.Name] = k
-		}
-	}
-	return all
 }

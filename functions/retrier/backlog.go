@@ -131,7 +131,7 @@ func (b *backlog) launch(ctx context.Context) bool {
 	}
 	one := b.waiting[0]
 	t := &courier.Task{
-		Source: courier.Backlog, Company: b.company, Key: one.key, Incarnation: b.rec.Incarnation, Endpoint: b.endpoint, Renew: b.endpoint == nil,
+		Source: courier.Backlog, Company: b.company, Key: one.key, Incarnation: b.rec.Incarnation, Endpoint: b.endpoint,
 		Delivery: one.Delivery, Version: one.version, InHand: len(b.waiting), Recovery: b.rec.ID, Failing: b.failing, Select: b.selector.Again,
 	}
 	t.Done = func(o courier.Outcome) { b.results <- result{one, o, t.Delivery.State} }

@@ -59,9 +59,6 @@ func (e *Endpoint) Wants(name string, at time.Time) bool {
 	return existed && e.Has(integration.EventDeliver) && event.Matches(e.Events, name)
 }
 
-// Selects reports whether the endpoint has a filter or a transformation.
-func (e *Endpoint) Selects() bool { return e.Filter != "" || e.Transform != "" }
-
 // Held reports whether deliveries to an incarnation of the endpoint must be held, and why: delivery.HeldDeleted if it does not exist,
 // because no other one ever gets them. The tenant recovers the others after the endpoint is certified, enabled or configured.
 func (e *Endpoint) Held(incarnation string, now time.Time) (because string, held bool) {
@@ -91,13 +88,13 @@ func (c *Courier) demand(t *Task) demand {
 
 // current returns the endpoint of a task as it is now: the same one, unless it may have changed since it was prepared.
 func (c *Courier) current(ctx context.Context, t *Task) (e *Endpoint, err error) {
-	if e = t.Endpoint; e == nil && !t.Renew {
+	if e = t.Endpoint; e == nil && t.Source != Backlog {
 		if e, err = c.Endpoint(ctx, t.Company, t.slot.Provider); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case t.Renew, e.stale.Load() && c.Fresh == 0:
+	case e == nil, e.stale.Load() && c.Fresh == 0:
 		return c.look(ctx, t.Company, t.slot.Provider)
 	case e.stale.Load():
 		return c.Endpoint(ctx, t.Company, t.slot.Provider)

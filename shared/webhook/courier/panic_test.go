@@ -110,7 +110,7 @@ func (p *panicking) key() string { return delivery.Key("e1", "webhook") }
 // make gives the engine a task of the delivery, and returns its outcome.
 func (p *panicking) make(source courier.Source) courier.Outcome {
 	company := store.For(p.faulty, "a")
-	t := &courier.Task{Source: source, Company: company, Key: p.key(), Delivery: p.delivery(), Renew: true, Failing: p.failing}
+	t := &courier.Task{Source: source, Company: company, Key: p.key(), Delivery: p.delivery(), Failing: p.failing}
 	if p.Get("a", p.key(), &t.Delivery) {
 		item, _ := company.Get(p.T.Context(), p.key(), nil)
 		t.Version, t.Generation = item.Version, t.Delivery.Generation

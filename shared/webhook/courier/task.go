@@ -38,9 +38,9 @@ type Task struct {
 	InHand     int    // Backlog: deliveries that the source has, with this one; it asks again itself
 	Recovery   string // Backlog: the recovery's id
 
-	// Endpoint is where the delivery goes. The engine reads it if it is nil, and replaces it if it has changed or Renew asks for it.
+	// Endpoint is where the delivery goes. The engine replaces it if it has changed, and reads it if it is nil: for a Backlog, always from
+	// the store.
 	Endpoint *Endpoint
-	Renew    bool
 	// Failing tells since when an endpoint has been failing, zero if it is not. The engine asks after a failed attempt, at most once a
 	// minute. nil: it does not ask.
 	Failing func(context.Context, *Endpoint) time.Time
