@@ -117,7 +117,7 @@ func (b *bounds) yield(process string) {
 	delete(b.Slots, process)
 }
 
-// unprobe ends a probe. It returns false if there is none.
+// unprobe ends a probe. It returns false without one.
 func unprobe(b *bounds, _ time.Time, _ string) bool {
 	probing := !b.Circuit.ProbeUntil.IsZero()
 	b.Circuit.ProbeUntil = time.Time{}
