@@ -114,7 +114,7 @@ func TestOwnConnector(t *testing.T) {
 	s.do("GET", "/tickets-support", nil).WantProblem(404, "not-found")
 }
 
-// TestOwnConnector_Again refuses the ETag of a manifest that was deleted for the one that was stored after it, although both say the same.
+// TestOwnConnector_Again refuses the ETag of a manifest that was deleted for its successor, although both say the same.
 func TestOwnConnector_Again(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
