@@ -142,6 +142,8 @@ func descriptions() map[string]string {
 		"MappingAction":         "An action that a mapping gives, with its verdict",
 		"MappingDocument":       "The rules that turn a provider's webhooks into actions",
 		"MappingPreview":        "What a mapping and the policy engine make of an arrival",
+		"MeasurePreview":        "What value a goal would have",
+		"MeasurePreviewRequest": "Which number of an integration a goal would have",
 		"MappingProblem":        "Why an arrival is refused",
 		"MappingRefusal":        "What is wrong with an arrival that no rule matches",
 		"MappingTest":           "An arrival and the actions that a mapping must give for it",

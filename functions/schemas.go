@@ -47,6 +47,7 @@ func enumerations() []enumeration {
 		{"NoticeState", "waiting,sent,failed,omitted", "What became of a notice: waiting until it is due, omitted if there was a reason not to send it"},
 		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},
 		{"IntegrationState", "sandbox,certified", "Whether an integration or an executive is certified"},
+		{"MeasureAggregate", "last,sum,count,min,max,avg", "What becomes of the numbers of all records of a list"},
 		{"MeasureDirection", "up,down", "Which way a number must go to reach its target"},
 		{"MappingSource", "default,company", "Which mapping applies: the provider's default, or the company's"},
 		{"ActionOutcome", "created,updated,unchanged,refused,pending", "What an action changes; refused if the policy engine does not permit it, pending if it waits for an approval"},

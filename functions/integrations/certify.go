@@ -29,29 +29,16 @@ type Recoverable struct {
 type reportOutput struct{ Body CertificationReport }
 
 func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*reportOutput, error) {
-	stored, err := d.load(ctx, in.Provider)
-	if err != nil {
-		return nil, err
-	}
-	c := web.Tenant(ctx)
-	secrets, version, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := d.Connectors.Of(ctx, c, stored.Integration)
-	if err != nil {
-		return nil, err
-	}
-	values, err := d.access().Values(ctx, c, conn, stored.Integration, secrets, version)
+	a, err := d.accessed(ctx, in.Provider)
 	if err != nil {
 		return nil, err
 	}
 	examiner := certify.Examiner{Connectors: d.Connectors, Client: d.Client, Engine: d.Engine, Now: d.Now, Mappings: d.mappings}
-	report, err := examiner.Run(ctx, certify.Candidate{Company: c, Integration: stored.Integration, Secrets: secrets, Credentials: values})
+	report, err := examiner.Run(ctx, certify.Candidate{Company: web.Tenant(ctx), Integration: a.Integration, Secrets: a.secrets, Credentials: a.values})
 	if err != nil {
 		return nil, err
 	}
-	i, err := d.conclude(ctx, stored, report)
+	i, err := d.conclude(ctx, a.Stored, report)
 	if err != nil {
 		return nil, err
 	}

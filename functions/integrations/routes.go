@@ -53,8 +53,8 @@ func Mount(api huma.API, s *boot.Services) {
 // shown returns what showing integrations needs.
 func (d Deps) shown() shown.Deps { return shown.Deps{Courier: d.Courier, Now: d.Now} }
 
-// MountCertification registers the operations of certifications with the service's parts. The Lambda inbound serves them,
-// because it links what they need: the mapping and the policy engine. With both and every parser, integrations would be too large.
+// MountCertification registers the operations of certifications, and what else fetches, with the service's parts. The Lambda inbound serves
+// them, because it links what they need: the mapping and the policy engine. With both and every parser, integrations would be too large.
 func MountCertification(api huma.API, s *boot.Services) {
 	d := Deps{
 		Applications: s.Applications, Logger: s.Logger,
@@ -63,7 +63,7 @@ func MountCertification(api huma.API, s *boot.Services) {
 	d.registerCertification(api)
 }
 
-// Register adds the group's operations to api, except those of certifications.
+// Register adds the group's operations to api, except those of MountCertification.
 func Register(api huma.API, d Deps) {
 	d.mappings, d.schemas, d.answers = new(mapping.Cache), new(schemas), web.NewSourceLimit("connection-answer", MaxFromSource, d.Now)
 	const one = "/integrations/{provider}"
@@ -136,6 +136,9 @@ func (d Deps) registerCertification(api huma.API) {
 		"Checks that valid requests are accepted and invalid ones refused. If all checks pass, the integration is certified for 90 days.", 200, user.ScopeIntegrationsWrite), d.certifyIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/certification", "get-integration-certification", "Get the last certification report",
 		"Answers 404 if no certification has been run.", 200, user.ScopeIntegrationsRead), d.getCertification)
+	web.Register(api, web.Unaudited(operation(http.MethodPost, one+"/measure/preview", "preview-integration-measure", "Try a goal's number",
+		"Reads a list of the provider and tells what value a goal would have that takes its number from there. It reads at most 20 pages, and changes nothing.", 200, user.ScopeIntegrationsWrite),
+		"a preview changes nothing"), d.previewMeasure)
 }
 
 // registerMapping adds the operations that show what the provider's webhooks do, and change it.

@@ -86,7 +86,7 @@ func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.T
 	if err != nil {
 		return nil, err
 	}
-	streams := streamsOf(conn, i)
+	streams := connector.StreamsOf(conn, i.Config)
 	if len(streams) == 0 {
 		return nil, d.unmeasurable(ctx, s.Provider)
 	}
@@ -108,14 +108,6 @@ func (d Deps) link(ctx context.Context, s goal.Source, goalID string, now time.T
 	return []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, version, i)}, nil
 }
 
-// streamsOf lists the lists of an integration whose records can have the number of a goal.
-func streamsOf(conn connector.Connector, i integration.Integration) []string {
-	if streamed, ok := conn.(connector.Streamed); ok {
-		return streamed.Streams(i.Config)
-	}
-	return nil
-}
-
 // unmeasurable refuses an integration without such lists, and names those of the company that have some.
 func (d Deps) unmeasurable(ctx context.Context, provider string) error {
 	c := web.Tenant(ctx)
@@ -129,7 +121,7 @@ func (d Deps) unmeasurable(ctx context.Context, provider string) error {
 			continue
 		}
 		conn, err := d.Connectors.Of(ctx, c, i.Integration)
-		if err == nil && len(streamsOf(conn, i.Integration)) > 0 {
+		if err == nil && len(connector.StreamsOf(conn, i.Config)) > 0 {
 			others = append(others, i.Provider)
 		}
 	}

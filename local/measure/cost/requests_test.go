@@ -347,6 +347,7 @@ func integrationRequests() map[string]func(*world) ask {
 			return ask{method: http.MethodDelete, path: second + "/mapping"}
 		}),
 		"preview-integration-mapping": post(one+"/mapping/preview", `{"payload":{"type":"memory.upsert","data":{"externalId":"42","title":"Printer on fire"}}}`),
+		"preview-integration-measure": after((*world).described, post("/integrations/tickets/measure/preview", `{"stream":"tickets","pointer":"","aggregate":"count"}`)),
 		"get-integration-inbox":       func(w *world) ask { return get(second + "/inbox/" + w.received())(w) },
 		"test-integration":            post(one+"/test", ""),
 		"put-connector":               func(w *world) ask { return w.manifest("tickets") },

@@ -81,6 +81,7 @@ S POST   ./integrations/{provider}                       integrations:write    2
   DELETE ./connectors/{kind}                             integrations:write    204
   POST   ./connectors/test                               integrations:write    200
   POST   ./integrations/{provider}/filter/preview        integrations:write    200
+  POST   ./integrations/{provider}/measure/preview       integrations:write    200
   GET    ./event-types                                   integrations:read     200
   GET    ./event-types/{name}                            integrations:read     200
 S POST   ./memory/sync/{provider}                        memory:write          202

@@ -26,6 +26,8 @@ func described(j *journey) {
 	j.do("store it", call(http.MethodPut, one, manifest))
 	j.do("configure", post(at, object{}))
 	j.do("store the token", call(http.MethodPut, at+"/credentials", object{"credentials": credentials}))
+	j.do("what a goal would count in it", post(at+"/measure/preview", object{"stream": "tickets", "pointer": "/id", "aggregate": "count"}))
+	j.do("a number that no record has", post(at+"/measure/preview", object{"stream": "tickets", "pointer": "/price", "aggregate": "sum"}))
 	j.do("it is certified", post(at+"/certification", nil))
 	j.syncedOf("tickets-support", "two tickets are stored", object{})
 	j.do("the memories", get(j.at("/memory")))

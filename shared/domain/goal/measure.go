@@ -75,7 +75,7 @@ func (m Measure) Check(at string) (problems []fault.FieldError) {
 		refuse("direction", "must be up or down")
 	}
 	if m.Source != nil {
-		problems = append(problems, m.Source.check(at+"/source")...)
+		problems = append(problems, m.Source.Check(at+"/source")...)
 	}
 	if len(problems) > 0 || m.Start == "" { // it is the stored one, or the current value
 		return problems

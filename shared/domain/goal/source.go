@@ -40,8 +40,8 @@ type Source struct {
 // pointer matches a JSON Pointer (RFC 6901) without U+0000, which no database can look for.
 const pointer text.Pattern = `^(/([^~/\x00]|~[01])*)*$`
 
-// check lists the problems of a source. Their JSON pointers start with at.
-func (s Source) check(at string) (problems []fault.FieldError) {
+// Check lists the problems of a source. Their JSON pointers start with at.
+func (s Source) Check(at string) (problems []fault.FieldError) {
 	refuse := func(field, detail string) {
 		problems = append(problems, fault.FieldError{Pointer: at + "/" + field, Detail: detail})
 	}

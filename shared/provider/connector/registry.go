@@ -47,6 +47,14 @@ type Streamed interface {
 	Streams(config json.RawMessage) []string
 }
 
+// StreamsOf lists the streams of a connector under a configuration.
+func StreamsOf(c Connector, config json.RawMessage) []string {
+	if streamed, ok := c.(Streamed); ok {
+		return streamed.Streams(config)
+	}
+	return nil
+}
+
 // ManifestOf returns what identifies the manifest of a company's own connector, and nil for a connector of the service.
 func ManifestOf(c Connector) *integration.ManifestRef {
 	if d, ok := c.(Described); ok {

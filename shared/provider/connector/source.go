@@ -92,6 +92,7 @@ type Fetch struct {
 	Checkpoint  json.RawMessage              // from the previous page of this run
 	State       json.RawMessage              // from the last successful run: validators, cursors
 	Full        bool                         // ignore validators and cursors
+	Only        string                       // names the one stream to read, of a connector with streams; "": all
 	Mapper      Mapper                       // for a source whose items are mapped
 	Show        func(record json.RawMessage) // is told each record of a manifest's stream; nil: nothing is shown
 	Tallies     []*goal.Tally                // of a connector with streams: reset with the first page of their stream, and given the value of each record

@@ -143,7 +143,7 @@ func (r *run) begin() error {
 		}
 	}
 	if len(r.Checkpoint) == 0 {
-		r.at = r.start(0)
+		r.at = r.start(max(0, slices.IndexFunc(r.streams, func(s *stream) bool { return s.Name == r.Only })))
 		if r.at.State.Manifest = r.digest; r.incremental() {
 			r.at.State.Since, r.at.State.Began = r.now.UTC(), r.now.UTC()
 		}

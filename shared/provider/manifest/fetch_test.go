@@ -41,6 +41,7 @@ type provider struct {
 	config  string
 	secrets map[string]string
 	state   json.RawMessage
+	only    string   // the stream to read
 	asked   []string // paths with queries, and bodies
 	headers []http.Header
 	shifted bool          // a page of the last run was shifting
@@ -84,7 +85,7 @@ func (p *provider) page(checkpoint json.RawMessage, full bool) (connector.Fetche
 	errtest.Must(p.t, err)
 	c := manifest.New(m.Kind, func() *manifest.Manifest { return m }, outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now.Add(p.later) })
 	return c.Fetch(p.t.Context(), connector.Fetch{
-		Config: json.RawMessage(p.config), Credentials: p.secrets, Checkpoint: checkpoint, State: p.state, Full: full, Mapper: new(mapping.Cache),
+		Config: json.RawMessage(p.config), Credentials: p.secrets, Checkpoint: checkpoint, State: p.state, Full: full, Only: p.only, Mapper: new(mapping.Cache),
 	})
 }
 
@@ -782,7 +783,14 @@ func TestFetch_streams(t *testing.T) {
 	if _, err := p.page(before, true); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("a checkpoint of another manifest: %v, want a conflict", err)
 	}
-	_, err := p.run(false)
+	p.only = "b"
+	_, err := p.run(true)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{"/red%2Fblue/b"}, p.asked); diff != "" {
+		t.Errorf("of b alone: requests differ (-want +got):\n%s", diff)
+	}
+	p.only = ""
+	_, err = p.run(false)
 	errtest.Must(t, err)
 	if got := p.headers[0].Get("If-None-Match"); got != "" {
 		t.Errorf("with the state of another manifest, the list is asked for with the tag %s, want none", got)

@@ -74,7 +74,7 @@ func (r *run) turn(page *connector.FetchedPage, next checkpoint, kept connector.
 		}
 		left.Tags = tags
 	}
-	if n := r.at.Stream + 1; n < len(r.streams) {
+	if n := r.at.Stream + 1; n < len(r.streams) && r.Only == "" {
 		at := r.start(n)
 		at.State = left
 		page.Checkpoint, err = json.Marshal(at)

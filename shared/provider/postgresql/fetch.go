@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -49,6 +50,9 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 		}
 	}
 	config := read(f.Config)
+	if f.Only != "" {
+		config.Streams = slices.DeleteFunc(config.Streams, func(s Stream) bool { return s.Name != f.Only })
+	}
 	if at.Stream < 0 || at.Stream >= len(config.Streams) {
 		return connector.FetchedPage{}, fault.New(fault.Conflict, "the streams were changed during the sync; request another sync")
 	}

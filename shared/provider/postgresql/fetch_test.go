@@ -143,6 +143,12 @@ func TestConnector_Fetch_tallies(t *testing.T) {
 	if diff := cmp.Diff([]string{"100.3", "-1003", "1003", "no record of sales has a number at /it's"}, got); diff != "" {
 		t.Errorf("values differ (-want +got):\n%s", diff)
 	}
+	f.Only = "sales"
+	page, err := c.Fetch(t.Context(), f)
+	errtest.Must(t, err)
+	if page.List != "sales" {
+		t.Errorf("of sales alone, the first page is of %q, want sales", page.List)
+	}
 	if diff := cmp.Diff([]string{"others", "sales"}, c.Streams(f.Config)); diff != "" {
 		t.Errorf("streams differ (-want +got):\n%s", diff)
 	}

@@ -43,7 +43,7 @@ function Choices({ id, field, value, set, about }) {
   </div>`;
 }
 
-/** SchemaForm is a form for a JSON Schema. What may be left out and is typed as JSON is folded away while it is empty. submit gets the body, and rejects with a Problem whose pointers name fields. */
+/** SchemaForm is a form for a JSON Schema. What may be left out and is typed as JSON is folded away while it is empty. submit gets the body, and rejects with a Problem whose pointers name fields. children may be a function of one that gives the body so far. */
 export function SchemaForm({ schema, config, label, submit, prefix = 'f', children }) {
   const fields = fieldsOf(schema);
   const [form, setForm] = useState(() => typed(fields, config));
@@ -67,7 +67,7 @@ export function SchemaForm({ schema, config, label, submit, prefix = 'f', childr
     <div ref=${summary} tabindex="-1" class=${problem ? '' : 'nothing'}><${Trouble} problem=${problem} links=${links} /></div>
     ${fields.filter((f) => !folded(f)).map(control)}
     ${fields.some(folded) && html`<details open=${fields.some((f) => folded(f) && (form[f.name] || of(f.name).length > 0))}><summary>For developers</summary><div class="stack inside">${fields.filter(folded).map(control)}</div></details>`}
-    ${children}
+    ${typeof children === 'function' ? children(() => bodyOf(fields, form)) : children}
     <p class="row"><button class="primary" disabled=${busy} aria-busy=${busy || undefined}>${busy ? `${label}…` : label}</button></p>
   </form>`;
 }

@@ -1,7 +1,7 @@
 // Module goals shows whether each goal keeps up with its time, and makes and moves those of the company's own.
 import { html, useState } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
-import { clock, number, sentence, words } from '../lib/format.js';
+import { clock, number, plural, sentence, words } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { filter, go, route } from '../lib/route.js';
@@ -11,7 +11,7 @@ import { SchemaForm } from './form.js';
 import { Listing } from './listing.js';
 import { Source, Standing, standing } from './memory.js';
 import { Table } from '../ui/table.js';
-import { Action, Await, Choice, Curl, Empty, Head, Loading, Status, Time, Trouble } from '../ui/parts.js';
+import { Action, Await, Choice, Curl, Empty, Head, Json, Loading, Status, Time, Trouble } from '../ui/parts.js';
 import { Progress } from '../ui/charts.js';
 
 const own = (g) => g.provider === 'company';
@@ -36,14 +36,35 @@ const sources = (lists) => ({
   factor: { title: 'Times', maxLength: 32, description: 'A factor. 0.01 makes euros of cents, in which Stripe counts.', examples: ['0.01'] },
 });
 
-const requested = ({ title, due, from, pointer, aggregate, factor, ...m }) => {
+/** sourceOf is where the form says that the number comes from. */
+const sourceOf = ({ from, pointer, aggregate, factor }) => {
   const [provider, stream] = (from ?? '').split(' ');
-  const source = from && { provider, stream, pointer: pointer ?? '', aggregate: aggregate ?? 'sum', ...(factor && { factor }) };
+  return from && { provider, stream, pointer: pointer ?? '', aggregate: aggregate ?? 'sum', ...(factor && { factor }) };
+};
+
+const requested = ({ title, due, from, pointer, aggregate, factor, ...m }) => {
+  const source = sourceOf({ from, pointer, aggregate, factor });
   return { title, ...(due && { dueAt: /^\d{4}-\d{2}-\d{2}$/.test(due) ? `${due}T00:00:00Z` : due }), ...((source || Object.values(m).some(Boolean)) && { measure: { direction: 'up', ...m, ...(source && { source }) } }) };
 };
 
 /** named leads what the service found wrong to the fields of the form. */
 const named = (pointer) => pointer.replace(/^\/measure\/source\/(provider|stream)$/, '/from').replace(/^\/measure\/(source\/)?/, '/').replace(/^\/dueAt$/, '/due');
+
+/** Try shows what value the form's source gives. body gives what is typed. */
+function Try({ body }) {
+  const [tried, setTried] = useState(null);
+  const attempt = async () => {
+    setTried(null);
+    const source = sourceOf(body());
+    if (!source) return { bad: 'Choose first where the number comes from.' };
+    const { provider, ...asked } = source;
+    setTried((await call('POST', `integrations/${encodeURIComponent(provider)}/measure/preview`, { body: asked })).body);
+  };
+  const links = (pointer) => ({ '/stream': ['g-from', 'Number from'], '/pointer': ['g-pointer', 'Where in a record'], '/factor': ['g-factor', 'Times'] })[pointer];
+  return html`<p class="row"><${Action} label="Try the number" run=${attempt} links=${links} /></p>
+    <div role="status">${tried && html`<p>${tried.value === undefined ? 'There is no value' : html`The value is <strong>${tried.value}</strong>`}, of ${plural(tried.records, 'record')}.${tried.problem && ` ${sentence(tried.problem)}.`}</p>
+      ${tried.record && html`<details><summary>The first record</summary><${Json} value=${tried.record} label="The first record" /></details>`}`}</div>`;
+}
 
 /** NewGoal makes a goal of the company's own. */
 function NewGoal() {
@@ -57,7 +78,7 @@ function NewGoal() {
   const streams = Object.fromEntries((connectors.data?.items ?? []).map((c) => [c.provider, c.streams ?? []]));
   const lists = (integrations.data?.items ?? []).flatMap((i) => (streams[i.kind] ?? []).map((s) => [i.provider, s, i.title]));
   const schema = lists.length ? { ...draft, properties: { ...draft.properties, ...sources(lists) } } : draft;
-  return html`<details class="card narrow"><summary>New goal</summary><div class="inside"><${SchemaForm} schema=${schema} label="Create" submit=${submit} prefix="g" /></div></details>`;
+  return html`<details class="card narrow"><summary>New goal</summary><div class="inside"><${SchemaForm} schema=${schema} label="Create" submit=${submit} prefix="g">${lists.length > 0 && may('integrations:write') && ((body) => html`<${Try} body=${body} />`)}<//></div></details>`;
 }
 
 export function Goals() {

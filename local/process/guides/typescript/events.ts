@@ -720,7 +720,7 @@ export interface Shadow {
 /** Where the number of a goal of the company's own comes from. */
 export interface Source {
   /** what becomes of the numbers of all records; last: that of the last record in the provider's order; count: how many records have a value there */
-  aggregate: "last" | "sum" | "count" | "min" | "max" | "avg";
+  aggregate: MeasureAggregate;
   /** when the integration was deleted; the goal keeps its last value */
   endedAt?: string;
   /** what the number is multiplied by, such as 0.01 for cents; absent: 1 */
@@ -734,3 +734,5 @@ export interface Source {
 }
 
 export type Verdict = "permitted" | "denied" | "needs-approval";
+
+export type MeasureAggregate = "last" | "sum" | "count" | "min" | "max" | "avg";

@@ -74,6 +74,14 @@ const steps = {
     for (const [label, value] of [['Title', 'Revenue'], ['Due', '2096-12-31'], ['Start value', '0'], ['Target value', '50000'], ['Unit', 'EUR'], ['Where in a record', '/amount_paid'], ['Times', '0.01']]) await main.getByLabel(label).fill(value);
     await main.getByLabel('Number from').selectOption('Stripe: invoices');
     await main.getByLabel('Made one by').selectOption('sum');
+    await main.getByLabel('Where in a record').fill('/amount');
+    await button('Try the number').click();
+    await main.getByText('There is no value, of 2 records. No record of invoices has a number at /amount.').waitFor();
+    await main.getByText('The first record').click();
+    await main.getByText('"amount_paid":3000000').waitFor();
+    await main.getByLabel('Where in a record').fill('/amount_paid');
+    await button('Try the number').click();
+    await main.getByText('The value is 40000, of 2 records.').waitFor();
     await pictured('goal-form');
     await button('Create').click();
     await page.getByRole('heading', { name: 'Revenue', level: 1 }).waitFor();
