@@ -195,6 +195,8 @@ func whyRefused(err error) string {
 		return "account"
 	case errors.Is(err, connect.ErrInstallation):
 		return "installation"
+	case errors.Is(err, connect.ErrSite):
+		return "site"
 	case errors.Is(err, authcode.ErrClient), errors.Is(err, connect.ErrChanged):
 		return "operator"
 	case errors.Is(err, authcode.ErrGrant):

@@ -14,6 +14,10 @@ import (
 // AccessToken names the credential of an integration that a user has connected at the provider.
 const AccessToken = "accessToken"
 
+// AccessBase names what a connection adds if its requests go through another address: that stands for the origin which is configured. No
+// person stores it.
+const AccessBase = "accessBase"
+
 // Connection describes the access that a user has given at the provider, in place of a pasted token.
 type Connection struct {
 	ID      string     `json:"id" doc:"tells it from connections of before"`
@@ -50,6 +54,7 @@ type Grant struct {
 	Refresh     string    `json:"refresh,omitempty"`
 	RefreshedAt time.Time `json:"refreshedAt"`
 	BusyUntil   time.Time `json:"busyUntil,omitzero"` // while another process refreshes
+	Base        string    `json:"base,omitempty"`     // stands for the origin in requests; "": requests go to the origin
 
 	Installation int64   `json:"installation,omitempty"` // of a GitHub App
 	Repositories []int64 `json:"repositories,omitempty"` // of the installation that the user may read

@@ -80,6 +80,9 @@ func (e Examiner) credentials(ctx context.Context, source connector.Source, c Ca
 	for field := range values {
 		wrong[field] = "wrong-" + rand.Text()
 	}
+	if base, through := values[integration.AccessBase]; through {
+		wrong[integration.AccessBase] = base
+	}
 	shown, refusal, err := e.fetch(ctx, source, c, wrong)
 	var throttled *connector.ThrottledError
 	switch {

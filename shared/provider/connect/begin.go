@@ -115,6 +115,11 @@ func (a Access) Finish(ctx context.Context, c store.Company, conn connector.Conn
 			return nil, err
 		}
 	}
+	if r.Sites != "" {
+		if account, grant.Base, err = a.site(ctx, r, got.Access, connector.Origin(conn, i.Config)); err != nil {
+			return nil, err
+		}
+	}
 	grant.ID, grant.ClientID = id.At(now, i.Incarnation, got.Access), r.app.ClientID
 	if was := i.Connection; was != nil && was.Account != "" && was.Account != account {
 		return nil, ErrAccount

@@ -35,6 +35,8 @@ type server struct {
 	API     string `json:"api"`     // tokens go to its origin alone
 	App     bool   `json:"app"`     // by the installation of a GitHub App
 	Account string `json:"account"` // the member of the token response that identifies the account, with dots between names; "": none does
+	Sites   string `json:"sites"`   // path at the API of the list of sites that a token is for; "": the API itself is the site
+	Site    string `json:"site"`    // path at the API that leads to a site with an {id}
 }
 
 //nolint:gochecknoglobals // read once, when a connection is first asked about
@@ -97,9 +99,10 @@ func (a Access) registered(ctx context.Context, kind string) (registration, erro
 	return registration{known, app}, nil
 }
 
-// reaches returns fault.Conflict unless the tokens of the application may go where the integration fetches.
+// reaches returns fault.Conflict unless the tokens of the application may go where the integration fetches. A token for sites goes to the API
+// alone, which leads to the integration's site if the token is for that.
 func (r registration) reaches(conn connector.Connector, i integration.Integration) error {
-	if connector.Origin(conn, i.Config) != outbound.Origin(r.API) {
+	if r.Sites == "" && connector.Origin(conn, i.Config) != outbound.Origin(r.API) {
 		return fault.Newf(fault.Conflict, "%s fetches from another server than %s, with which the operator has registered an application; store a token as the credentials", i.Provider, r.API)
 	}
 	return nil

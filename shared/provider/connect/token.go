@@ -50,7 +50,11 @@ func (a Access) Values(
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{integration.AccessToken: token}, nil
+	values := map[string]string{integration.AccessToken: token}
+	if h.grant.Base != "" {
+		values[integration.AccessBase] = h.grant.Base
+	}
+	return values, nil
 }
 
 // held is the grant of a connection as it was read.
@@ -155,7 +159,7 @@ func (h held) ask(ctx context.Context) (got integration.Grant, err error) {
 	}
 	t, err := r.Refresh(ctx, h.access.Client.HTTP(), r.client(""), h.grant.Refresh)
 	got = grantOf(t, now)
-	got.ID, got.ClientID = h.grant.ID, h.grant.ClientID
+	got.ID, got.ClientID, got.Base = h.grant.ID, h.grant.ClientID, h.grant.Base
 	return got, err
 }
 

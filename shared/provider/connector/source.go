@@ -63,7 +63,11 @@ func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error)
 // FetchBy does what FetchPage does, by the Fetch of a connector whose type the caller knows. The linker keeps the Fetch of every
 // connector in a program that calls FetchPage, and only this one's in a program that calls FetchBy.
 func FetchBy(ctx context.Context, c Connector, fetch func(context.Context, Fetch) (FetchedPage, error), f Fetch) (FetchedPage, error) {
-	if origin := Origin(c, f.Config); origin != "" && len(f.Credentials) > 0 {
+	origin := Origin(c, f.Config)
+	if base := f.Credentials[integration.AccessBase]; base != "" {
+		origin = outbound.Origin(base)
+	}
+	if origin != "" && len(f.Credentials) > 0 {
 		ctx = outbound.WithOrigin(ctx, origin)
 	}
 	page, err := fetch(ctx, f)

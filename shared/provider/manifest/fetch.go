@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -187,7 +188,7 @@ func (m *Manifest) unfit(values map[string]string) string {
 // start returns the checkpoint of a stream's first page.
 func (r *run) start(n int) checkpoint {
 	s := r.streams[n]
-	at := checkpoint{Stream: n, Address: r.address(s, r.values)}
+	at := checkpoint{Stream: n, Address: r.address(s)}
 	if p := s.Paging; p.Type == pagedByNo && p.In != inBody {
 		at.Address = with(at.Address, p.Parameter, fmt.Sprint(p.First))
 	}
@@ -198,6 +199,17 @@ func (r *run) start(n int) checkpoint {
 		}
 	}
 	return at
+}
+
+// address returns the address of a stream's first page. A connection may lead through another one, which stands for the origin.
+func (r *run) address(s *stream) string {
+	address, base := r.Manifest.address(s, r.values), r.Credentials[integration.AccessBase]
+	if base == "" {
+		return address
+	}
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return base + strings.TrimPrefix(address, scheme+"://"+host)
 }
 
 // restart begins the stream again after a cursor has expired.

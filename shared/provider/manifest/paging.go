@@ -192,7 +192,7 @@ func (r *run) base() *url.URL {
 
 // first returns the address of the stream's first page in this run.
 func (r *run) first() string {
-	address := r.address(r.stream, r.values)
+	address := r.address(r.stream)
 	if i := r.Incremental; i != nil && i.In != inBody && !r.at.Since.IsZero() {
 		address = with(address, i.Parameter, i.text(r.at.Since))
 	}

@@ -19,7 +19,7 @@ export function Link({ of, path }) {
 /** refusals says in words why the service refused a connection. The codes are the service's own; any other text is not shown. */
 const refusals = {
   again: 'It took too long, was used before or began in another browser. Start it again.', denied: 'The provider gave no access, because you or your organization declined. Nothing was changed.',
-  account: 'That is another account than before. Connect the account of before, or configure a further integration for this one.', installation: 'You may not read that installation, or it waits for the approval of an owner of the organization. Ask an owner to install the app, then connect again.',
+  account: 'That is another account than before. Connect the account of before, or configure a further integration for this one.', site: 'You gave access to another site than the one that is configured. Choose that site, or correct the configuration.', installation: 'You may not read that installation, or it waits for the approval of an owner of the organization. Ask an owner to install the app, then connect again.',
   operator: 'The provider refuses the application that the operator of this service has registered. Tell the operator.', refused: 'The provider refused the end of it. Start it again.',
   forbidden: 'You may no longer configure integrations.', suspended: 'Your company is suspended.', changed: 'The integration was changed or removed meanwhile. Start it again.',
 };
