@@ -3,7 +3,8 @@
 //
 // One transaction commits a context and the entries that the same changes caused, conditional on the context's version. The
 // context records the sequence number of the last folded change of each shard, so a redelivered change counts once. The shards of a
-// large company are followed at the same time. Of two processes that fold into one context, one conflicts and tries again.
+// large company are followed at the same time, and their changes are gathered: see follow. Of two processes that fold into one context,
+// one conflicts and tries again.
 package projector
 
 import (
@@ -58,6 +59,7 @@ const (
 type cached struct {
 	context projection.Context
 	version int64
+	at      time.Time // of its commit, if it was read
 }
 
 // Handle folds a batch. A company that fails does not affect the others. The error joins the failures. Handle parks a change
@@ -85,10 +87,14 @@ func byCompany(changes []store.Change) map[string][]store.Change {
 // company folds the changes of one company. A nil error means that they are folded or parked.
 func (p *Projector) company(ctx context.Context, company string, changes []store.Change) error {
 	c := store.For(p.Store, company)
+	asked := slices.ContainsFunc(changes, asks)
+	if asked { // its company has sub-partitions
+		changes = slices.DeleteFunc(slices.Clone(changes), asks)
+	}
 	var err error
 	for tries := range maxTries {
 		var conflict bool
-		if conflict, err = p.attempt(ctx, c, changes); err == nil {
+		if conflict, err = p.follow(ctx, c, changes, asked); err == nil {
 			if tries > 0 { // the others go on, so a context that was kept would be an old one
 				p.forget(company)
 			}
@@ -153,6 +159,13 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	if next.ContextVersion == was.context.ContextVersion {
 		return false, nil
 	}
+	if !next.Gathers && next.Scattered() {
+		parts, err := c.Parts(ctx)
+		if err != nil {
+			return false, err
+		}
+		next.Gathers = parts > 1
+	}
 	turns, told := turnings(steps)
 	settled, err := settle(ctx, c, turns)
 	if err != nil {
@@ -167,7 +180,11 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 		return errors.Is(err, store.ErrConflict), err
 	}
 	p.Metrics.Since(metric.ProjectionDelay, changes[0].At)
-	p.keep(c.ID(), cached{next, was.version + 1})
+	if next.Gathers { // other processes write it
+		p.forget(c.ID())
+	} else {
+		p.keep(c.ID(), cached{context: next, version: was.version + 1})
+	}
 	return false, nil
 }
 
@@ -205,8 +222,15 @@ func (p *Projector) load(ctx context.Context, c store.Company) (cached, error) {
 	if ok {
 		return hit, nil
 	}
-	known, version, err := projection.Load(ctx, c)
-	return cached{known, version}, err
+	item, err := c.Get(ctx, projection.Key, nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return cached{context: projection.Empty(c.ID())}, nil
+	}
+	if err != nil {
+		return cached{}, err
+	}
+	known, err := projection.Decode(item)
+	return cached{known, item.Version, item.At}, err
 }
 
 // keep caches a context. A full cache evicts an arbitrary other context, at the cost of one read.

@@ -32,7 +32,7 @@ import (
 func projected() []string {
 	return []string{
 		approval.Entity, audit.Entity, company.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
-		policy.Entity, policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
+		policy.Entity, policy.StoredEntity, projection.DueEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 

@@ -42,7 +42,7 @@ import (
 func projected() []string {
 	return []string{
 		approval.Entity, audit.Entity, company.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
-		policy.Entity, policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
+		policy.Entity, policy.StoredEntity, projection.DueEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 
@@ -63,6 +63,7 @@ func (w *world) deploy() {
 	project := add("projector", projecting().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
 		s := e.services()
 		p := projector.From(s)
+		p.Store = spreadOf{storeOf{e}}
 		return adapted(stream.ByCompany(func(ctx context.Context, b store.Batch) error {
 			ctx = as(ctx, b.Changes[0].Company)
 			if err := e.begin(ctx); err != nil {

@@ -65,6 +65,21 @@ func (s storeOf) ask(ctx context.Context, k kind, what string, do func() error) 
 	})
 }
 
+// spreadOf is the store as the projector sees it: of companies in eight sub-partitions in half of the seeds with splits. The simulated
+// table serves one key as fast as eight, but the projector gathers.
+type spreadOf struct{ storeOf }
+
+// Parts implements store.Spreader.
+func (s spreadOf) Parts(context.Context, string) (int, error) {
+	if s.e.w.plan.on[split] && s.e.w.seed%2 == 0 {
+		return 8, nil
+	}
+	return 1, nil
+}
+
+// Spread implements store.Spreader.
+func (s spreadOf) Spread(_ context.Context, _ string, parts int) (int, error) { return parts, nil }
+
 // deliveries lists the deliveries that ops write, each as its company and key.
 func deliveries(ops []store.Op) (all []string) {
 	for _, op := range ops {

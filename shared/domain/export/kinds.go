@@ -43,6 +43,8 @@ func Kinds() []Kind {
 		{"client-assertion", technical},
 		{"client-use", technical},
 		{"connect-try", technical},
+		{"context-due", technical},
+		{"context-pending", technical},
 		{"context-rebuild", technical},
 		{"context-touched", technical},
 		{"ended", technical},

@@ -58,6 +58,7 @@ type Context struct {
 	ContextVersion  int64                              `json:"contextVersion" doc:"number of changes that the context includes; it only grows" example:"1284"`
 	Applied         store.Sequence                     `json:"applied" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
 	Shards          map[string]Position                `json:"shards,omitempty" doc:"positions in the shards of a change feed with several, by a short name of the shard; of the last 25 hours"`
+	Gathers         bool                               `json:"gathers,omitempty" doc:"the company has sub-partitions: changes that came by several shards are gathered for a second before they are folded"`
 	Rebuilt         time.Time                          `json:"rebuilt,omitzero" doc:"when the last rebuild from a change feed with several shards read the records: what was stored before counts already"`
 	UpdatedAt       time.Time                          `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
 	Company         Company                            `json:"company" doc:"the company's own data"`

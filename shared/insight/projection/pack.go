@@ -2,10 +2,7 @@ package projection
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/json"
-	"fmt"
-	"io"
 
 	"orgops/shared/base/fastjson"
 	"orgops/shared/domain/integration"
@@ -26,18 +23,11 @@ func Encode(p Context) (json.RawMessage, error) {
 	if err != nil || len(p.Integrations) <= integration.MaxPerCompany {
 		return raw, err
 	}
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestSpeed)
+	out, err := deflate(raw)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Write(raw); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return json.Marshal(packed{out.Bytes()})
+	return json.Marshal(packed{out})
 }
 
 // isPacked reports whether a stored context is compressed.
@@ -52,9 +42,5 @@ func unpack(body []byte) ([]byte, error) {
 	if err := fastjson.Unmarshal(body, &of); err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(of.Packed)), maxUnpacked+1))
-	if err == nil && len(raw) > maxUnpacked {
-		err = fmt.Errorf("a context of more than %d bytes", maxUnpacked)
-	}
-	return raw, err
+	return inflate(of.Packed)
 }

@@ -12,7 +12,7 @@ import (
 // Position is that of the last applied change in a shard of the feed.
 type Position struct {
 	Sequence store.Sequence `json:"sequence" doc:"the change's number in its shard"`
-	At       time.Time      `json:"at" doc:"the change's commit time"`
+	At       time.Time      `json:"at" doc:"when the table stored the change"`
 }
 
 // positionKept sets how long the position in a shard is kept after its last change. The stream keeps a record for 24 hours. Later no
@@ -43,8 +43,28 @@ func (f *folding) pass(c store.Change) {
 	if f.Shards == nil {
 		f.Shards = map[string]Position{}
 	}
-	f.Shards[shortName(c.Shard)] = Position{c.Sequence, c.At.UTC().Truncate(time.Second)}
-	maps.DeleteFunc(f.Shards, func(_ string, p Position) bool { return p.At.Before(f.UpdatedAt.Add(-positionKept)) })
+	f.Shards[shortName(c.Shard)] = Position{c.Sequence, c.Stored.UTC().Truncate(time.Second)}
+	newest := f.newest()
+	maps.DeleteFunc(f.Shards, func(_ string, p Position) bool { return p.At.Before(newest.Add(-positionKept)) })
+}
+
+// newest returns the latest time of a position. It is the table's, so no writer's clock decides for how long a position is kept.
+func (p *Context) newest() (newest time.Time) {
+	for _, at := range p.Shards {
+		newest = later(newest, at.At)
+	}
+	return newest
+}
+
+// Scattered reports whether changes came by several shards within a minute. A shard also follows another one each few hours.
+func (p Context) Scattered() bool {
+	newest, recent := p.newest(), 0
+	for _, at := range p.Shards {
+		if newest.Sub(at.At) < time.Minute {
+			recent++
+		}
+	}
+	return recent > 1
 }
 
 // shortName returns a short name of a shard, for a context has some of them in its last 25 hours.
@@ -55,6 +75,6 @@ func shortName(shard string) string {
 
 // Unplaced returns the context without what is about the feed that it was folded from.
 func (p Context) Unplaced() Context {
-	p.Applied, p.Shards, p.Rebuilt, p.Rebuilding = "", nil, time.Time{}, Rebuilding{}
+	p.Applied, p.Shards, p.Gathers, p.Rebuilt, p.Rebuilding = "", nil, false, time.Time{}, Rebuilding{}
 	return p
 }

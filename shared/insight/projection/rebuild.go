@@ -42,7 +42,7 @@ func Rebuild(old Context, records []store.Item) (next Context, failed Failures) 
 func lasting(old Context) Context {
 	p := Empty(old.CompanyID)
 	p.ContextVersion, p.Applied, p.UpdatedAt = old.ContextVersion+1, old.Applied, old.UpdatedAt
-	p.Shards, p.Rebuilt = old.Shards, old.Rebuilt
+	p.Shards, p.Gathers, p.Rebuilt = old.Shards, old.Gathers, old.Rebuilt
 	p.Sizes = old.Sizes                         // the records of most of these kinds are not read
 	maps.Copy(p.Incarnations, old.Incarnations) // also of an integration that was deleted, and of which no record is left
 	p.Memory.LastChangedAt, p.Memory.Since = old.Memory.LastChangedAt, old.Memory.Since

@@ -54,8 +54,11 @@ func Grown() []string {
 	}
 }
 
-// Expires reports whether the removal of an item of an entity means nothing, because the item counts by the time at which it was begun.
-func Expires(entity string) bool { return entity == arrival.ReceiptEntity || isCounted(entity) }
+// Expires reports whether the removal of an item of an entity means nothing: because the item counts by the time at which it was begun, or
+// asks for something.
+func Expires(entity string) bool {
+	return entity == arrival.ReceiptEntity || entity == DueEntity || isCounted(entity)
+}
 
 // isCounted reports whether a context shows nothing of the items of an entity but their size.
 func isCounted(entity string) bool {
