@@ -22,6 +22,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
 
@@ -402,4 +403,39 @@ func TestSyncer_Pages(t *testing.T) {
 	}
 	r.wantProgress(r.ended(j, syncrun.Succeeded), syncrun.Progress{Pages: 7, Fetched: 35, Created: 35})
 	r.wantFetches(7)
+}
+
+// TestSyncer_Background carries out every page, and the sweep, where the process permits it. Fetches do not wait for that. A run whose
+// worker is stopped meanwhile goes on where it was.
+func TestSyncer_Background(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer(pages(3, 5))
+	turns := 0
+	r.Background = func(_ context.Context, work func() error) error {
+		turns++
+		r.wantFetches(min(turns, 3))
+		r.wantMemories(5 * min(turns-1, 3))
+		return work()
+	}
+	j := r.request(syncrun.Live, func(rec *syncrun.StoredRun) { rec.Full = true })
+	r.finish(j, syncrun.Succeeded)
+	if turns < 3 {
+		t.Errorf("%d turns, want one for each of 3 pages", turns)
+	}
+	r.wantMemories(15)
+
+	ctx, stop := context.WithCancel(t.Context())
+	r.Background = func(ctx context.Context, _ func() error) error {
+		stop()
+		return ctx.Err()
+	}
+	r.provider.answer(pages(1, 20))
+	j = r.request(syncrun.Live)
+	_, err := r.Handle(ctx, r.message(j))
+	errtest.Must(t, err)
+	r.wantMemories(15)
+	r.Background = nil
+	r.finish(j, syncrun.Succeeded)
+	r.wantMemories(20)
 }

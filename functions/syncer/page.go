@@ -48,26 +48,41 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	}
 	switch {
 	case s.record.Work.Close != nil:
-		return s.close(ctx, i)
+		return s.inBackground(ctx, func() error { return s.close(ctx, i) })
 	case s.record.Work.Sweep != nil:
-		return s.sweep(ctx, i)
+		return s.inBackground(ctx, func() error { return s.sweep(ctx, i) })
 	}
 	fetched, err := s.fetch(ctx, i.Integration)
 	if err != nil {
 		return false, err
 	}
-	if i, err = s.learn(ctx, i, fetched); err != nil {
-		return false, err
+	return s.inBackground(ctx, func() error { return s.take(ctx, i, fetched) })
+}
+
+// inBackground runs what a page costs the process itself, and reports whether the run has ended.
+func (s *slice) inBackground(ctx context.Context, work func() error) (ended bool, err error) {
+	if s.Background == nil {
+		err = work()
+	} else {
+		err = s.Background(ctx, work)
+	}
+	return s.record.State.Ended(), err
+}
+
+// take commits what a page has brought.
+func (s *slice) take(ctx context.Context, i integration.Stored, fetched connector.FetchedPage) error {
+	i, err := s.learn(ctx, i, fetched)
+	if err != nil {
+		return err
 	}
 	p := read(fetched)
 	if s.record.Mode == syncrun.Sandbox {
-		err := s.rehearse(ctx, i, p)
-		return s.record.State.Ended(), err
+		return s.rehearse(ctx, i, p)
 	}
 	for done := 0; ; {
 		n, err := s.part(ctx, i, &p, done)
 		if done += n; err != nil || done == len(p.actions) {
-			return s.record.State.Ended(), err
+			return err
 		}
 	}
 }

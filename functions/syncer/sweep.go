@@ -51,24 +51,24 @@ func (s *slice) shown(page connector.FetchedPage) []string {
 
 // sweep looks at the next stored items and removes those that no page of the run has shown. It commits the removals with its
 // place in one transaction, and plans again after a concurrent write to one of the items. At the end it ends the run.
-func (s *slice) sweep(ctx context.Context, i integration.Stored) (ended bool, err error) {
+func (s *slice) sweep(ctx context.Context, i integration.Stored) (err error) {
 	if s.seen == nil {
 		if s.seen, err = syncrun.LoadSeen(ctx, s.company, s.record.ID); err != nil {
-			return false, err
+			return err
 		}
 	}
 	for range maxTries {
 		s.record = s.stored
 		ops, err := s.removals(ctx, i)
 		if err != nil {
-			return false, err
+			return err
 		}
 		ops = append(ops, s.company.Unchanged(integration.Key(i.Provider), i.Version))
 		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) {
-			return s.record.State.Ended(), err
+			return err
 		}
 	}
-	return false, fault.Wrap(fault.Conflict, "other writers keep changing the same items; request another sync", store.ErrConflict)
+	return fault.Wrap(fault.Conflict, "other writers keep changing the same items; request another sync", store.ErrConflict)
 }
 
 // removals returns the writes of one turn, and moves the run's place behind the items that it has looked at.

@@ -24,7 +24,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Syncer processes sync runs. All fields are required except Metrics, and Access in a process without connections.
+// Syncer processes sync runs. All fields are required except Metrics and Background, and Access in a process without connections.
 type Syncer struct {
 	Store      store.Store
 	Jobs       queue.Queue
@@ -35,10 +35,14 @@ type Syncer struct {
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
+	Background Background    // of the process; nil: nothing else runs here that a page could delay
 	Slice      time.Duration // bounds one slice of a run, at most 2 minutes; a page in flight is finished
 
 	mappings mapping.Cache // of manifests
 }
+
+// Background runs work when it delays others the least. It returns the error of work, or the error of ctx if ctx ends before work begins.
+type Background func(ctx context.Context, work func() error) error
 
 // From makes a syncer from the service's parts.
 func From(s *boot.Services) *Syncer {

@@ -57,23 +57,23 @@ func (s *slice) finish(ctx context.Context, i integration.Integration, c syncrun
 }
 
 // close moves the goals that the run measures, and ends it. It plans again after a concurrent write to one of the goals.
-func (s *slice) close(ctx context.Context, i integration.Stored) (ended bool, err error) {
+func (s *slice) close(ctx context.Context, i integration.Stored) error {
 	for range maxTries {
 		s.record = s.stored
 		part, err := s.readings(ctx, i.Integration)
 		if err != nil {
-			return false, err
+			return err
 		}
 		ops, err := s.succeed(ctx, i.Integration, *s.record.Work.Close)
 		if err != nil {
-			return false, err
+			return err
 		}
 		ops = append(append(part.writes(s.company), ops...), s.company.Unchanged(integration.Key(i.Provider), i.Version))
 		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) {
-			return s.record.State.Ended(), err
+			return err
 		}
 	}
-	return false, fault.Wrap(fault.Conflict, "other writers keep changing the goals that the sync measures; request another sync", store.ErrConflict)
+	return fault.Wrap(fault.Conflict, "other writers keep changing the goals that the sync measures; request another sync", store.ErrConflict)
 }
 
 // This constant compiles only if the readings of one run fit into one transaction.

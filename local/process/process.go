@@ -56,6 +56,7 @@ type backend struct {
 	cursorKey []byte
 	loopback  bool // outgoing requests may reach this machine, because no other machine reaches the service, also not through a proxy
 	feed      store.Feed
+	aside     syncer.Background           // runs what may delay requests; nil if another machine stores the data
 	budget    time.Duration               // of a request; 0 means no limit
 	keep      func(context.Context) error // background work of the backend until ctx ends; nil for nothing
 	close     func() error
@@ -82,7 +83,7 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 	}
 	return assemble(c, backend{
 		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Notices: e.Notices, Mail: sends, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys, Applications: apps},
-		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr) && len(c.Proxies) == 0, feed: e.store, keep: e.growLog(logger), close: e.Close,
+		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr) && len(c.Proxies) == 0, feed: e.store, aside: e.db.Background, keep: e.growLog(logger), close: e.Close,
 	}, logger), nil
 }
 
@@ -190,6 +191,7 @@ func (p *Process) work(ctx context.Context) <-chan error {
 	project, dispatch := projector.From(p.Services), dispatcher.From(p.Services)
 	retry, pull, tick := retrier.From(p.Services), syncer.From(p.Services), ticker.From(p.Services)
 	tell := notifier.From(p.Services)
+	pull.Background = p.backend.aside
 
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup

@@ -42,9 +42,10 @@ type Options struct {
 
 // DB reads and writes an open file. Its methods are safe for concurrent use.
 type DB struct {
-	writer  *writer
-	readers *readers
-	log     string // path of the log
+	writer     *writer
+	readers    *readers
+	background background
+	log        string // path of the log
 }
 
 // Open opens the file at path. It creates a missing file (0600) and directory (0700).
@@ -77,7 +78,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
 	}
-	db := &DB{writer: newWriter(conn), readers: pool, log: target + "-wal"}
+	db := &DB{writer: newWriter(conn), readers: pool, background: newBackground(), log: target + "-wal"}
 	go db.writer.run()
 	return db, nil
 }

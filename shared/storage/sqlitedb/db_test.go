@@ -256,65 +256,6 @@ func TestDB_WriteLazily_Few(t *testing.T) {
 	}
 }
 
-// TestDB_WriteHeavily keeps units of many rows from those of Write: they go last, alone, and rest.
-func TestDB_WriteHeavily(t *testing.T) {
-	t.Parallel()
-	heavily := func(g *group, do func()) {
-		g.enqueue(1, func(sqlitedb.Unit) {
-			g.wrote.Go(func() {
-				g.must(g.db.WriteHeavily(context.Background(), sqlitedb.Do(func(*sqlite.Conn) error { do(); return nil })))
-			})
-		})
-	}
-	begun := func(t *testing.T) (*group, *int) {
-		g := newGroup(t, open(t, filepath.Join(t.TempDir(), "x.db")))
-		transactions := -1                          // the first one is newGroup's
-		g.db.AfterCommit(func() { transactions++ }) // the writer owns transactions
-		return g, &transactions
-	}
-	t.Run("one goes after the units of Write, in a transaction of its own", func(t *testing.T) {
-		t.Parallel()
-		g, transactions := begun(t)
-		heavily(g, func() {
-			if *transactions != 1 {
-				t.Errorf("after %d transactions, want 1", *transactions)
-			}
-		})
-		g.write(1)
-		g.commit()
-	})
-	t.Run("one that has waited for long joins them", func(t *testing.T) {
-		t.Parallel()
-		g, transactions := begun(t)
-		heavily(g, func() {
-			if *transactions != 0 {
-				t.Errorf("after %d transactions, want none", *transactions)
-			}
-		})
-		g.write(1)
-		g.db.Rest(time.Now().Add(-time.Minute))
-		g.commit()
-	})
-	t.Run("the next one waits for 19 times as long while units of Write keep coming", func(t *testing.T) {
-		t.Parallel()
-		g, _ := begun(t)
-		g.db.Press(time.Now().Add(time.Hour))
-		var first time.Duration
-		var end time.Time
-		heavily(g, func() {
-			for start := time.Now(); first < time.Millisecond; end = time.Now() {
-				first = time.Since(start)
-			}
-		})
-		heavily(g, func() {
-			if waited := time.Since(end); waited < 19*first {
-				t.Errorf("%v after one of %v, want %v at least", waited, first, 19*first)
-			}
-		})
-		g.commit()
-	})
-}
-
 // group fills the writer's queue while the writer is busy.
 type group struct {
 	t       *testing.T

@@ -13,7 +13,7 @@ const (
 func (db *DB) Waiting() int {
 	db.writer.mu.Lock()
 	defer db.writer.mu.Unlock()
-	return len(db.writer.urgent) + len(db.writer.lazy) + len(db.writer.heavy)
+	return len(db.writer.urgent) + len(db.writer.lazy)
 }
 
 // Press lets the writer take a time for that of the last unit of Write.
@@ -21,11 +21,4 @@ func (db *DB) Press(at time.Time) {
 	db.writer.mu.Lock()
 	defer db.writer.mu.Unlock()
 	db.writer.pressed = at
-}
-
-// Rest lets the writer take a time for the end of the heavy units' rest.
-func (db *DB) Rest(until time.Time) {
-	db.writer.mu.Lock()
-	defer db.writer.mu.Unlock()
-	db.writer.rested = until
 }

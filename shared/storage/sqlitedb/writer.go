@@ -25,15 +25,6 @@ const (
 	maxOverdue = 20 * time.Millisecond
 )
 
-// These bound how heavy units delay others.
-const (
-	heavily   time.Duration = -1 // the linger of a heavy unit
-	rest                    = 19 // times as long as a heavy transaction took, while units of Write keep coming
-	maxRest                 = time.Second
-	ofLate                  = time.Second // units of Write keep coming if one came since
-	maxBehind               = time.Second // a heavy unit that waits for longer joins the others
-)
-
 // Unit carries work that is written entirely or not at all. Units that wait at the same time share one transaction and one
 // sync. Each unit sees the writes of the units before it. Only the writer calls the methods of a unit, one at a time. The
 // methods must be short and must not wait.
@@ -69,12 +60,6 @@ func (db *DB) Write(ctx context.Context, u Unit) error { return db.writer.submit
 // A transaction takes at most maxLazy lazy units, so that a unit of Write does not wait for a long line of them.
 func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) error {
 	return db.writer.submit(ctx, u, linger)
-}
-
-// WriteHeavily does the same as WriteLazily for a unit of many rows. It gets a transaction of its own, after the other units. While
-// units of Write keep coming, such transactions take at most a twentieth of the time, so that few units of Write meet one.
-func (db *DB) WriteHeavily(ctx context.Context, u Unit) error {
-	return db.writer.submit(ctx, u, heavily)
 }
 
 // AfterCommit makes the writer call fn after each transaction, after the last Committed, until stop is called. Write may
@@ -142,9 +127,6 @@ type writer struct {
 	reads   []*request
 	urgent  []*request // of Write
 	lazy    []*request // of WriteLazily
-	heavy   []*request // of WriteHeavily
-	rested  time.Time  // when the next heavy unit may be written
-	began   time.Time  // the heavy transaction; zero in another one
 	until   time.Time  // end of the shortest linger of lazy
 	pressed time.Time  // when a transaction last took units of Write
 	hooks   []*func()  // called after a transaction
@@ -202,16 +184,10 @@ func (w *writer) enqueue(r *request, linger time.Duration) error {
 		return ErrClosed
 	}
 	var first bool // for the others the writer is awake, or will be in time
-	switch {
-	case linger == heavily:
-		if first = len(w.heavy) == 0; first {
-			w.rested = later(w.rested, time.Now())
-		}
-		w.heavy = append(w.heavy, r)
-	case linger <= 0:
+	if linger <= 0 {
 		first = len(w.urgent) == 0
 		w.urgent = append(w.urgent, r)
-	default:
+	} else {
 		if until := time.Now().Add(linger); len(w.lazy) == 0 || until.Before(w.until) {
 			w.until, first = until, true
 		}
@@ -254,7 +230,6 @@ func (w *writer) run() {
 		if len(group) > 0 {
 			w.commit(group)
 			w.slow.Store(false)
-			w.rests()
 			w.committed.Store(time.Now().UnixNano())
 			clear(group)
 			dirty = true
@@ -298,16 +273,6 @@ func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open 
 	group = append(append(group, w.urgent...), w.lazy[:n]...)
 	clear(w.urgent)
 	w.urgent, w.lazy = w.urgent[:0], slices.Delete(w.lazy, 0, n)
-	if len(w.heavy) > 0 {
-		switch behind := now.Sub(w.rested); {
-		case len(group) == 0 && behind >= 0, behind >= maxBehind, w.closed:
-			group = append(group, w.heavy[0])
-			w.heavy, w.began = slices.Delete(w.heavy, 0, 1), now
-			w.slow.Store(true)
-		case wait == 0 || -behind < wait:
-			wait = max(-behind, 1)
-		}
-	}
 	if len(group) > 0 {
 		return group, 0, true
 	}
@@ -330,27 +295,6 @@ func (w *writer) dueLazy(now time.Time) (n int, wait time.Duration) {
 		return 0, wait
 	}
 	return n, 0
-}
-
-// rests sets how long heavy units wait after a transaction that had one.
-func (w *writer) rests() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.began.IsZero() {
-		return
-	}
-	w.rested = time.Now()
-	if w.rested.Sub(w.pressed) < ofLate {
-		w.rested = w.rested.Add(min(rest*w.rested.Sub(w.began), maxRest))
-	}
-	w.began = time.Time{}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // mostLazy returns how many lazy units the next transaction may take. A unit of Write that comes during the transaction waits for them.

@@ -16,8 +16,8 @@ func Patiently(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patientKey{}, patient)
 }
 
-// Yielding returns a context for commits of which many come at once without a caller who waits, such as the pages of syncs. A driver may let
-// such a commit wait some seconds, if it has many items, so that others do not wait for it.
+// Yielding returns a context for commits of work that has waited for its turn, such as a page of a sync. They let the commits of requests
+// go first, but wait for no more of them to come.
 func Yielding(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patientKey{}, yielding)
 }
@@ -25,5 +25,5 @@ func Yielding(ctx context.Context) context.Context {
 // Patient reports whether a commit under ctx may wait. Drivers call it.
 func Patient(ctx context.Context) bool { return ctx.Value(patientKey{}) != nil }
 
-// Yields reports whether a commit under ctx may wait for seconds. Drivers call it.
+// Yields reports whether a commit under ctx only lets others go first. Drivers call it.
 func Yields(ctx context.Context) bool { return ctx.Value(patientKey{}) == yielding }

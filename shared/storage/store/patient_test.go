@@ -16,15 +16,15 @@ func TestPatiently(t *testing.T) {
 	}
 }
 
-// TestYielding has only commits that ask for it wait for seconds. The records of many attempts in one commit do not.
+// TestYielding tells commits that only let others go first from those that wait for others to share a sync with.
 func TestYielding(t *testing.T) {
 	t.Parallel()
 	if store.Yields(store.Patiently(t.Context())) {
-		t.Error("a patient commit may wait for seconds, want milliseconds")
+		t.Error("a patient commit does not wait for others, want that it may")
 	}
 	yielding := store.Yielding(t.Context())
 	if !store.Yields(yielding) {
-		t.Error("a yielding commit may not wait for seconds, want that it may")
+		t.Error("a yielding commit waits for others, want that it does not")
 	}
 	if !store.Patient(yielding) {
 		t.Error("a yielding commit is not patient, want that it is")

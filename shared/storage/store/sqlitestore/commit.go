@@ -32,15 +32,12 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 // patience sets how long a commit under store.Patiently waits for the commit of a request. It then costs no sync of its own.
 const patience = 20 * time.Millisecond
 
-// heavy sets how many items a commit under store.Yielding has that makes the commits of requests wait noticeably.
-const heavy = 32
-
 func (s *Store) write(ctx context.Context, c *commit) error {
 	switch {
 	case !store.Patient(ctx):
 		return s.db.Write(ctx, c)
-	case store.Yields(ctx) && len(c.ops) >= heavy:
-		return s.db.WriteHeavily(ctx, c)
+	case store.Yields(ctx):
+		return s.db.WriteLazily(ctx, c, 1)
 	}
 	return s.db.WriteLazily(ctx, c, patience)
 }
