@@ -33,6 +33,7 @@ import (
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/assertion"
+	"orgops/shared/identity/keysize"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/usagekey"
@@ -91,6 +92,7 @@ func Limits() []Limit {
 		{"recovery-codes", "the recovery codes of one person", company.RecoveryCodes, "codes"},
 		span("enrolment", "the time in which an authenticator app gives its first code", company.EnrolmentKept),
 		span("challenge", "the time in which a second factor follows the password, and in which a passkey is made", company.ChallengeKept),
+		{"rsa-key", "an RSA key of single sign-on, of a passkey or of a certificate authority", keysize.MaxRSA, "bits"},
 		span("proof-age", "the time after a login in which second factors are changed", auth.MaxProofAge),
 		{"wrong-codes", "the wrong codes of a person, until the time of the next limit is over", company.MaxWrongCodes, "codes"},
 		span("wrong-codes-time", "the time from a wrong code on for which wrong codes are counted, and too many refuse every code", company.WrongKept),
