@@ -296,7 +296,7 @@ func TestCertify_Feed(t *testing.T) {
 		s.wantCheck(got, "sandbox-page", "fail", tt.reason)
 	}
 	status, body = 200, atom
-	op, err := integration.SaveSecrets(t.Context(), s.company(), s.services.Vault, "feed", 0, integration.Secrets{Values: map[string]string{"token": "t"}})
+	op, err := integration.SaveSecrets(t.Context(), s.company(), s.services.Vault, integration.Integration{Provider: "feed"}, 0, integration.Secrets{Values: map[string]string{"token": "t"}})
 	errtest.Must(t, err)
 	errtest.Must(t, s.company().Commit(t.Context(), op)) // as a release that took them for every provider
 	got := s.certify("feed")

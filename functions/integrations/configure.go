@@ -351,7 +351,7 @@ func (r configuration) commit(ctx context.Context, i *integration.Integration, v
 		ops = append(ops, op)
 	}
 	if len(s.Signing) > 0 || len(s.Values) > 0 || secretsVersion > 0 {
-		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
+		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, *i, secretsVersion, s)
 		if err != nil {
 			return err
 		}

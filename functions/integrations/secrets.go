@@ -208,7 +208,7 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 		return err
 	}
 	i.UpdatedAt = d.Now().UTC()
-	op, err := integration.SaveSecrets(ctx, c, d.Vault, in.Provider, version, secrets)
+	op, err := integration.SaveSecrets(ctx, c, d.Vault, i, version, secrets)
 	if err != nil {
 		return fmt.Errorf("secrets of %s: %w", in.Provider, err)
 	}

@@ -36,7 +36,7 @@ func setupGitHub(t *testing.T, token string) (*running, *githubtest.Server) {
 	})
 	if token != "" {
 		company := store.For(r.Harness.Store, "a")
-		op, err := integration.SaveSecrets(t.Context(), company, r.Syncer.Vault, github.Kind, 0, integration.Secrets{Values: map[string]string{"token": token}})
+		op, err := integration.SaveSecrets(t.Context(), company, r.Syncer.Vault, integration.Integration{Provider: github.Kind}, 0, integration.Secrets{Values: map[string]string{"token": token}})
 		errtest.Must(t, err)
 		errtest.Must(t, company.Commit(t.Context(), op))
 	}

@@ -64,7 +64,7 @@ func TestSyncer_Origin(t *testing.T) {
 	r.Syncer.Store = &between{Store: r.faulty, key: integration.CredentialKey("http"), change: func() {
 		_, version, err := integration.LoadSecrets(t.Context(), company, r.Syncer.Vault, "http")
 		errtest.Must(t, err)
-		op, err := integration.SaveSecrets(t.Context(), company, r.Syncer.Vault, "http", version,
+		op, err := integration.SaveSecrets(t.Context(), company, r.Syncer.Vault, integration.Integration{Provider: "http"}, version,
 			integration.Secrets{Values: map[string]string{"token": "second"}, Origin: "https://other.example.com:443"})
 		errtest.Must(t, err)
 		errtest.Must(t, company.Commit(t.Context(), op))

@@ -38,7 +38,7 @@ func (r *running) connect(c connector.Connector, config string, credentials map[
 		Certification: &integration.Certification{PassedAt: now, ExpiresAt: now.Add(integration.CertifiedFor), Ports: ports},
 	})
 	company := store.For(r.Harness.Store, "a")
-	op, err := integration.SaveSecrets(r.T.Context(), company, r.Syncer.Vault, r.named, 0, integration.Secrets{Values: credentials})
+	op, err := integration.SaveSecrets(r.T.Context(), company, r.Syncer.Vault, integration.Integration{Provider: r.named}, 0, integration.Secrets{Values: credentials})
 	errtest.Must(r.T, err)
 	errtest.Must(r.T, company.Commit(r.T.Context(), op))
 }

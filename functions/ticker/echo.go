@@ -90,7 +90,7 @@ func (t *Ticker) configure(ctx context.Context, c store.Company, next integratio
 	if err != nil {
 		return err
 	}
-	secrets, err := integration.SaveSecrets(ctx, c, t.Vault, next.Provider, secretsVersion, integration.Secrets{}.Rotate(value, next.CreatedAt, 0))
+	secrets, err := integration.SaveSecrets(ctx, c, t.Vault, next, secretsVersion, integration.Secrets{}.Rotate(value, next.CreatedAt, 0))
 	if err != nil {
 		return err
 	}

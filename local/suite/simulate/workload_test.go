@@ -112,7 +112,7 @@ func (w *world) configure(company, provider string, config map[string]any, secre
 	}
 	if secret != "" && version == 0 {
 		v := vault.New(w.keys, w.keys, time.Now)
-		op, err := integration.SaveSecrets(ctx, c, v, provider, 0, integration.Secrets{Signing: []integration.SigningSecret{{Value: secret, CreatedAt: now}}})
+		op, err := integration.SaveSecrets(ctx, c, v, i, 0, integration.Secrets{Signing: []integration.SigningSecret{{Value: secret, CreatedAt: now}}})
 		if err != nil {
 			return err
 		}

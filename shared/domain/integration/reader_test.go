@@ -89,7 +89,7 @@ func TestReader_LoadSecrets(t *testing.T) {
 	}
 	save := func(version int64, value string) store.Op {
 		t.Helper()
-		op, err := integration.SaveSecrets(t.Context(), a, v, "github", version, integration.Secrets{}.Rotate(value, now, 0))
+		op, err := integration.SaveSecrets(t.Context(), a, v, integration.Integration{Provider: "github"}, version, integration.Secrets{}.Rotate(value, now, 0))
 		errtest.Must(t, err)
 		errtest.Must(t, a.Commit(t.Context(), op))
 		return op
@@ -123,7 +123,7 @@ func TestReader_LoadSecrets_Ends(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &countingVault{Vault: plainVault{}}
-		op, err := integration.SaveSecrets(t.Context(), store.For(oneItem{}, "a"), v, "github", 0, integration.Secrets{}.Rotate("secret", now, 0))
+		op, err := integration.SaveSecrets(t.Context(), store.For(oneItem{}, "a"), v, integration.Integration{Provider: "github"}, 0, integration.Secrets{}.Rotate("secret", now, 0))
 		errtest.Must(t, err)
 		c := store.For(oneItem{store.Item{Key: op.Key, Version: 1, Body: op.Body}}, "a")
 		var r integration.Reader

@@ -37,8 +37,13 @@ type Secrets struct {
 	Signing []SigningSecret   `json:"signing,omitempty"`
 	Values  map[string]string `json:"values,omitempty"`
 	Origin  string            `json:"origin,omitempty"` // where Values and Grant may go; "": stored by a release that kept no origin
+	Owner   string            `json:"owner,omitempty"`  // the incarnation of the integration; "": stored by a release that kept none
 	Grant   []byte            `json:"grant,omitempty"`  // of a connection; sealed, see OpenGrant
 }
+
+// Of reports whether the secrets are those of an integration. A reader may hold an integration that was deleted since, and the secrets of
+// the one that has its name now.
+func (s Secrets) Of(i Integration) bool { return s.Owner == "" || s.Owner == i.Incarnation }
 
 // ValuesFor returns the credentials that may go to an origin: all of them, or none. A reader may hold the configuration of
 // before and the credentials of now; they do not go together.
@@ -109,6 +114,7 @@ type sealedItem struct {
 	Signing []byte            `json:"signing,omitempty"` // the signing secrets
 	Values  map[string][]byte `json:"values,omitempty"`  // the credentials by name
 	Origin  string            `json:"origin,omitempty"`  // where the credentials may go; the labels of Values and Grant hold it too
+	Owner   string            `json:"owner,omitempty"`   // the incarnation of the integration
 	Grant   []byte            `json:"grant,omitempty"`   // the tokens of a connection
 	Sealed  []byte            `json:"sealed,omitempty"`  // form of release 0.1.0: all of it in one text; the next write replaces it
 }
@@ -140,7 +146,7 @@ func openSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 	if err := item.Decode(&sealed); err != nil {
 		return Secrets{}, err
 	}
-	s := Secrets{Origin: sealed.Origin, Grant: sealed.Grant}
+	s := Secrets{Origin: sealed.Origin, Owner: sealed.Owner, Grant: sealed.Grant}
 	if len(sealed.Sealed) > 0 {
 		err := openField(ctx, c, v, provider, formerLabel(provider), sealed.Sealed, &s)
 		return s, err
@@ -174,10 +180,15 @@ func openField(ctx context.Context, c store.Company, v Vault, provider, label st
 	return nil
 }
 
-// SaveSecrets returns the write that replaces the secrets at version (0: none yet). The write stays out of the change feed,
-// because consumers see the change of the integration in the same commit.
-func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string, version int64, s Secrets) (store.Op, error) {
-	sealed := sealedItem{Grant: s.Grant}
+// SaveSecrets returns the write that replaces the secrets of an integration at version (0: none yet). The write stays out of the change
+// feed, because consumers see the change of the integration in the same commit.
+func SaveSecrets(ctx context.Context, c store.Company, v Vault, i Integration, version int64, s Secrets) (store.Op, error) {
+	s.Owner = i.Incarnation
+	return saveSecrets(ctx, c, v, i.Provider, version, s)
+}
+
+func saveSecrets(ctx context.Context, c store.Company, v Vault, provider string, version int64, s Secrets) (store.Op, error) {
+	sealed := sealedItem{Owner: s.Owner, Grant: s.Grant}
 	if len(s.Signing) > 0 {
 		plain, err := json.Marshal(s.Signing)
 		if err != nil {
@@ -219,7 +230,7 @@ func Reseal(ctx context.Context, c store.Company, v Vault) (resealed int, err er
 		if err != nil {
 			return resealed, err
 		}
-		op, err := SaveSecrets(ctx, c, v, provider, item.Version, s)
+		op, err := saveSecrets(ctx, c, v, provider, item.Version, s)
 		if err != nil {
 			return resealed, err
 		}

@@ -104,7 +104,7 @@ func TestSecrets_Store(t *testing.T) {
 		}
 	}
 	holds(integration.Secrets{}, 0)
-	op, err := integration.SaveSecrets(t.Context(), a, v, "github", 0, want)
+	op, err := integration.SaveSecrets(t.Context(), a, v, integration.Integration{Provider: "github"}, 0, want)
 	errtest.Must(t, err)
 	if !op.Quiet {
 		t.Error("the feed shows the write, want it quiet")
@@ -149,7 +149,7 @@ func TestSecrets_Fields(t *testing.T) {
 	sealed := func(provider string) (m moved) {
 		t.Helper()
 		secrets := integration.Secrets{Values: map[string]string{"token": "s3cr3t-1", "header": "s3cr3t-2", "signing": "s3cr3t-3"}}.Rotate("whsec_s3cr3t", now, 0)
-		op, err := integration.SaveSecrets(t.Context(), c, v, provider, 0, secrets)
+		op, err := integration.SaveSecrets(t.Context(), c, v, integration.Integration{Provider: provider}, 0, secrets)
 		errtest.Must(t, err)
 		errtest.Must(t, json.Unmarshal(op.Body, &m))
 		return m
@@ -230,7 +230,7 @@ func TestReader_LoadSecretsAndBounds(t *testing.T) {
 	s, v := open(t)
 	c := store.For(s, "a")
 	for _, provider := range []string{"webhook", "webhook-billing"} {
-		op, err := integration.SaveSecrets(t.Context(), c, v, provider, 0, integration.Secrets{}.Rotate(provider, now, 0))
+		op, err := integration.SaveSecrets(t.Context(), c, v, integration.Integration{Provider: provider}, 0, integration.Secrets{}.Rotate(provider, now, 0))
 		errtest.Must(t, err)
 		errtest.Must(t, c.Commit(t.Context(), op))
 	}

@@ -145,7 +145,7 @@ func (a Access) store(
 	if err := secrets.SealGrant(ctx, c, a.Vault, is, g); err != nil {
 		return nil, err
 	}
-	op, err := integration.SaveSecrets(ctx, c, a.Vault, is.Provider, version, secrets)
+	op, err := integration.SaveSecrets(ctx, c, a.Vault, is, version, secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func (h *held) save(ctx context.Context, more ...store.Op) error {
 	if err := h.secrets.SealGrant(ctx, h.company, h.access.Vault, h.integration, h.grant); err != nil {
 		return err
 	}
-	op, err := integration.SaveSecrets(ctx, h.company, h.access.Vault, h.integration.Provider, h.version, h.secrets)
+	op, err := integration.SaveSecrets(ctx, h.company, h.access.Vault, h.integration, h.version, h.secrets)
 	if err != nil {
 		return err
 	}

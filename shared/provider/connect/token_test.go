@@ -307,7 +307,7 @@ func TestValues_Disconnected(t *testing.T) {
 		s, version, err := integration.LoadSecrets(t.Context(), w.company, w.Vault, "gitlab")
 		errtest.Must(t, err)
 		s.Grant = nil
-		op, err := integration.SaveSecrets(t.Context(), w.company, w.Vault, "gitlab", version, s)
+		op, err := integration.SaveSecrets(t.Context(), w.company, w.Vault, integration.Integration{Provider: "gitlab"}, version, s)
 		errtest.Must(t, err)
 		errtest.Must(t, w.company.Commit(t.Context(), op))
 		return false

@@ -168,7 +168,7 @@ func (h *Harness) Register(e Endpoint) integration.Integration {
 		for _, value := range e.Secrets {
 			secrets.Signing = append(secrets.Signing, integration.SigningSecret{Value: value, CreatedAt: now})
 		}
-		op, err := integration.SaveSecrets(h.T.Context(), c, h.Vault, e.Provider, 0, secrets)
+		op, err := integration.SaveSecrets(h.T.Context(), c, h.Vault, i, 0, secrets)
 		errtest.Must(h.T, err)
 		ops = append(ops, op)
 	}

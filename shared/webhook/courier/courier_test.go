@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
@@ -68,6 +69,33 @@ func (r *running) delivery() delivery.Delivery {
 			EventID: "e1", Endpoint: "webhook", Event: "memory.created", CreatedAt: r.Clock.Now(),
 		},
 		Payload: json.RawMessage(`{"id":"e1"}`),
+	}
+}
+
+// TestCourier_Endpoints_Replaced replaces an endpoint between the read of its configuration and that of its secrets. What the former one
+// would get is not signed with the secret of the other.
+func TestCourier_Endpoints_Replaced(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		r := setup(t, time.Minute, func(d *courier.Deps) { d.Shared = shared })
+		other := r.Receive()
+		r.counted.after = func() {
+			r.counted.after = nil
+			r.Replace(worktest.Endpoint{
+				Company: "a", Provider: "webhook", URL: other.URL, Secrets: other.Secrets, Events: []string{"memory.*"}, Incarnation: id.New(),
+			})
+		}
+		former := r.endpoints(1)[0]
+		if because, held := former.Held("", r.Clock.Now()); !held {
+			t.Error("the former endpoint gets deliveries, want that they are held")
+		} else if because != delivery.HeldDeleted {
+			t.Errorf("held because of %q, want %q", because, delivery.HeldDeleted)
+		}
+		r.Forget("a")
+		latter := r.endpoints(1)[0]
+		if because, held := latter.Held(latter.Incarnation, r.Clock.Now()); held {
+			t.Errorf("the deliveries of the other endpoint are held because of %q, want that it gets them", because)
+		}
 	}
 }
 
@@ -300,7 +328,7 @@ func TestCourier_Start_Rotation(t *testing.T) {
 	secrets := integration.Secrets{Signing: []integration.SigningSecret{
 		{Value: r.receiver.Secrets[0]}, {Value: r.receiver.Secrets[1], RetiresAt: &retires},
 	}}
-	op, err := integration.SaveSecrets(t.Context(), c, r.Vault, "webhook", 1, secrets)
+	op, err := integration.SaveSecrets(t.Context(), c, r.Vault, integration.Integration{Provider: "webhook"}, 1, secrets)
 	errtest.Must(t, err)
 	errtest.Must(t, c.Commit(t.Context(), op))
 	r.Clock.Set(retires.Add(-time.Second))

@@ -156,6 +156,9 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		unusable(err)
 		e.sealed = true
 		return e, nil
+	case !secrets.Of(e.Integration): // they are those of the one that has the name now
+		e.deleted = true
+		return e, nil
 	}
 	if e.target, err = post.NewTarget(e.URL, secrets.Live(c.Now()), e.Headers, secrets.HeadersFor(outbound.Origin(e.URL))); err != nil {
 		unusable(err)
