@@ -332,7 +332,7 @@ func TestBox_Full(t *testing.T) {
 	}
 }
 
-// TestBox_Incarnations tells of an endpoint what it was told of the one that was deleted before under the same name.
+// TestBox_Incarnations tells of an endpoint what it was told of another endpoint that was deleted before under the same name.
 func TestBox_Incarnations(t *testing.T) {
 	t.Parallel()
 	d := setup(t)

@@ -42,7 +42,7 @@ type Secrets struct {
 }
 
 // Of reports whether the secrets are those of an integration. A reader may hold an integration that was deleted since, and the secrets of
-// the one that has its name now.
+// another integration, which has its name now.
 func (s Secrets) Of(i Integration) bool { return s.Owner == "" || s.Owner == i.Incarnation }
 
 // ValuesFor returns the credentials that may go to an origin: all of them, or none. A reader may hold the configuration of

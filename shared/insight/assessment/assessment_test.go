@@ -755,7 +755,7 @@ func TestRecommendations_Younger(t *testing.T) {
 	}
 }
 
-// TestRecommendations_Former shows nothing of what was decided about an integration that was deleted on the one that has its name now.
+// TestRecommendations_Former shows nothing of what was decided about an integration that was deleted on another integration, which has its name now.
 func TestRecommendations_Former(t *testing.T) {
 	t.Parallel()
 	c := newCompany()

@@ -70,7 +70,9 @@ func (i *waitingImage) image() *store.Image {
 
 func pendingKey(n int) string { return fmt.Sprintf("%s%02d", pendingPrefix, n) }
 
-func pendingKeyOf(shard string) string { return pendingKey(int(sha256.Sum256([]byte(shard))[0]) % pendingItems) }
+func pendingKeyOf(shard string) string {
+	return pendingKey(int(sha256.Sum256([]byte(shard))[0]) % pendingItems)
+}
 
 // ErrManyPending says that changes do not fit an item of pending changes.
 var ErrManyPending = errors.New("too many pending changes for one item")

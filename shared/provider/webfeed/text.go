@@ -60,7 +60,7 @@ func (p *plain) text(s string) {
 }
 
 // fromWindows returns the character that a control character beyond ASCII stands for, as it does in HTML: no text holds these, but
-// that of a publisher whose program took windows-1252 for Unicode. It is U+FFFD if there is none.
+// that of a publisher whose program took windows-1252 for Unicode. If no character does, it is U+FFFD.
 func fromWindows(r rune) rune { return charmap.Windows1252.DecodeByte(byte(r)) }
 
 func (p *plain) space() {

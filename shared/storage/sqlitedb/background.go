@@ -17,7 +17,7 @@ const (
 // background lets one piece of work run at a time.
 type background struct {
 	turn   chan struct{} // full while work runs or rests
-	rested time.Time     // when the next work may begin; whoever has the turn uses it
+	rested time.Time     // when the next work may begin; only work that has the turn reads and writes it
 }
 
 func newBackground() background { return background{turn: make(chan struct{}, 1)} }

@@ -156,7 +156,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		unusable(err)
 		e.sealed = true
 		return e, nil
-	case !secrets.Of(e.Integration): // they are those of the one that has the name now
+	case !secrets.Of(e.Integration): // they are those of another endpoint, which has the name now
 		e.deleted = true
 		return e, nil
 	}
