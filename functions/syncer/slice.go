@@ -158,8 +158,12 @@ func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) 
 // without this limit would keep the schedule from running, and its failure from being noticed.
 const maxThrottled = 24 * time.Hour
 
-// soonest sets the shortest wait for a throttle, even if the provider asks for less.
-const soonest = time.Second
+// The shortest wait for a throttle, even if the provider asks for less: a second, and later a thirtieth of the time for which it has
+// throttled every request. A provider that says "at once" for a day is asked 300 times.
+const (
+	soonest = time.Second
+	share   = 30
+)
 
 // failed decides from a page's error whether the run waits, retries or fails. It discards counts that were not written.
 func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
@@ -169,11 +173,7 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 	}
 	var throttled *connector.ThrottledError
 	if errors.As(cause, &throttled) {
-		until := throttled.Until.UTC()
-		if earliest := s.Now().UTC().Add(soonest); until.Before(earliest) {
-			until = earliest
-		}
-		return s.throttled(ctx, until)
+		return s.throttled(ctx, throttled.Until.UTC())
 	}
 	if errors.Is(cause, errFinal) || errors.Is(cause, connector.ErrRefused) || errors.Is(cause, connector.ErrEndless) {
 		return s.end(ctx, syncrun.Failed, public(cause))
@@ -200,6 +200,9 @@ func (s *slice) throttled(ctx context.Context, until time.Time) (time.Time, erro
 	}
 	if now.Sub(s.record.Work.Throttled) >= maxThrottled {
 		return s.end(ctx, syncrun.Failed, "the provider has throttled every request for a day; check the limits of the credentials, then request another sync")
+	}
+	if earliest := now.Add(max(soonest, now.Sub(s.record.Work.Throttled)/share)); until.Before(earliest) {
+		until = earliest
 	}
 	s.record.ThrottledUntil = &until
 	return s.handBack(ctx, until)

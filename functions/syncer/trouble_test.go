@@ -265,15 +265,34 @@ func TestSyncer_Throttled(t *testing.T) {
 	}
 	r.Clock.Set(until)
 	r.provider.answer(failing(&connector.ThrottledError{}))
-	if due := r.handle(j); !due.After(r.Clock.Now()) {
-		t.Errorf("a throttle without a time is due at %v, want after %v", due, r.Clock.Now())
+	due := r.handle(j)
+	if !due.After(until) {
+		t.Errorf("a throttle without a time is due at %v, want after %v", due, until)
 	}
-	r.Clock.Advance(time.Minute)
+	r.Clock.Set(due)
 	r.provider.answer(pages(1, 3))
 	rec := r.finish(j, syncrun.Succeeded)
 	r.wantProgress(rec, syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
 	if rec.ThrottledUntil != nil {
 		t.Errorf("the ended run is throttled until %v, want nil", rec.ThrottledUntil)
+	}
+}
+
+// TestSyncer_Throttled_AtOnce asks a provider that always wants to be asked again at once more and more rarely.
+func TestSyncer_Throttled_AtOnce(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	j := r.request(syncrun.Live)
+	fetches := 0
+	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+		fetches++
+		return connector.FetchedPage{}, &connector.ThrottledError{Until: r.Clock.Now()}
+	})
+	for began := r.Clock.Now(); r.Clock.Now().Before(began.Add(time.Hour)); {
+		r.Clock.Set(r.handle(j))
+	}
+	if fetches > 300 {
+		t.Errorf("%d requests within an hour, want at most 300", fetches)
 	}
 }
 

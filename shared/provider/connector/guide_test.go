@@ -94,7 +94,9 @@ func TestSample(t *testing.T) {
 	}
 	status := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "90")
+			if status == http.StatusTooManyRequests {
+				w.Header().Set("Retry-After", "90")
+			}
 			w.WriteHeader(status)
 			fmt.Fprint(w, `{"incidents":[{"id`)
 		}

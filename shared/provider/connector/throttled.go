@@ -13,11 +13,11 @@ const (
 	longestWait  = 24 * time.Hour
 )
 
-// Throttled returns a *ThrottledError for an answer that asks the caller to wait: a 429, or a 503 with Retry-After. It returns nil
-// for every other answer. It fits a provider that documents no rules of its own.
+// Throttled returns a *ThrottledError for an answer that asks the caller to wait: a 429, or a fault of the server's with
+// Retry-After, such as a 503. It returns nil for every other answer. It fits a provider that documents no rules of its own.
 func Throttled(resp *http.Response, now time.Time) error {
 	switch s := resp.StatusCode; {
-	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
+	case s == http.StatusTooManyRequests, s >= http.StatusInternalServerError && resp.Header.Get("Retry-After") != "":
 		return &ThrottledError{Until: now.Add(outbound.RetryAfter(resp.Header, now, unstatedWait, longestWait))}
 	}
 	return nil

@@ -24,7 +24,10 @@ func TestThrottled(t *testing.T) {
 		{503, "Fri, 01 May 2026 13:00:00 GMT", time.Hour},
 		{503, "9999999", 24 * time.Hour},
 		{503, "", 0},
-		{502, "120", 0},
+		{502, "120", 2 * time.Minute},
+		{504, "120", 2 * time.Minute},
+		{500, "120", 2 * time.Minute},
+		{500, "", 0},
 		{403, "120", 0},
 		{200, "", 0},
 	}

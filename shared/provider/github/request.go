@@ -97,6 +97,9 @@ func Address(req *http.Request, bearer string) {
 
 // check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says what GitHub refuses.
 func (r reader) check(resp *http.Response, asked bool) error {
+	if err := connector.Throttled(resp, r.now()); err != nil && resp.StatusCode >= http.StatusInternalServerError {
+		return err
+	}
 	switch resp.StatusCode {
 	case http.StatusForbidden, http.StatusTooManyRequests:
 		return r.limit(resp)

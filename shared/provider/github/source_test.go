@@ -294,6 +294,7 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"primary limit, no time", answer(429, `{}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "x"), time.Minute, false, ""},
 		{"primary limit, absurd time", answer(403, `{}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", at(9000*time.Hour)), 24 * time.Hour, false, ""},
 		{"secondary limit", answer(403, `{"message":"You have exceeded a secondary rate limit."}`, "X-RateLimit-Remaining", "42"), time.Minute, false, ""},
+		{"down, with a time", answer(502, `{}`, "Retry-After", "90"), 90 * time.Second, false, ""},
 		{"secondary limit, with a time", answer(429, `{}`, "Retry-After", "90"), 90 * time.Second, false, ""},
 		{"forbidden", answer(403, `{"message":"Resource not accessible by personal access token"}`), 0, true, "refuses the token for this repository"},
 		{"bad credentials", answer(401, `{"message":"Bad credentials"}`), 0, true, "refuses the token"},

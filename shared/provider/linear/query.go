@@ -224,7 +224,7 @@ func (c *Connector) check(resp *http.Response, errs complaints) error {
 		code = errs[0].Extensions.Code
 	}
 	switch s := resp.StatusCode; {
-	case code == "RATELIMITED", s == http.StatusTooManyRequests:
+	case code == "RATELIMITED", connector.Throttled(resp, c.now()) != nil:
 		return &connector.ThrottledError{Until: c.until(resp.Header)}
 	case code == "AUTHENTICATION_ERROR", code == "FORBIDDEN", s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return fault.Wrap(fault.Unavailable, "Linear refuses the key; store a valid one that may read", connector.ErrRefused)

@@ -267,6 +267,7 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"limit, no time", answer(400, limited), time.Minute, false, ""},
 		{"limit, a past time", answer(400, limited, "X-RateLimit-Requests-Remaining", "0", "X-RateLimit-Requests-Reset", at(-time.Hour)), time.Minute, false, ""},
 		{"limit, an absurd time", answer(400, limited, "X-RateLimit-Requests-Remaining", "0", "X-RateLimit-Requests-Reset", at(9000*time.Hour)), 24 * time.Hour, false, ""},
+		{"down, with a time", answer(502, `<html>`, "Retry-After", "90"), 90 * time.Second, false, ""},
 		{"too many, with a time", answer(429, `<html>`, "Retry-After", "90"), 90 * time.Second, false, ""},
 		{"a wrong key", answer(401, code("AUTHENTICATION_ERROR")), 0, true, "refuses the key"},
 		{"a wrong key, in a 400", answer(400, code("AUTHENTICATION_ERROR")), 0, true, "refuses the key"},

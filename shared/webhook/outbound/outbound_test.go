@@ -265,7 +265,12 @@ func TestRetryAfter(t *testing.T) {
 		{"00000000000000000000120", 2 * time.Minute},
 		{" 120\t", 2 * time.Minute},
 		{"+120", time.Minute},
-		{"120, 60", time.Minute},
+		{"120, 600", time.Minute},
+		{"1.2", 2 * time.Second},
+		{"90.0", 90 * time.Second},
+		{"1.", time.Minute},
+		{".5", time.Minute},
+		{"99999999999999999999999.5", time.Hour},
 		{"Friday, 01-May-26 12:10:00 GMT", 10 * time.Minute},
 		{"Fri May  1 12:10:00 2026", 10 * time.Minute},
 		{"Fri, 01 May 2026 12:10:00 GMT", 10 * time.Minute},
@@ -276,5 +281,9 @@ func TestRetryAfter(t *testing.T) {
 		if got := outbound.RetryAfter(http.Header{"Retry-After": {tt.header}}, now, time.Minute, time.Hour); got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.header, got, tt.want)
 		}
+	}
+	several := http.Header{"Retry-After": {"soon", "60", "Fri, 01 May 2026 12:10:00 GMT", "0"}}
+	if got, want := outbound.RetryAfter(several, now, time.Minute, time.Hour), 10*time.Minute; got != want {
+		t.Errorf("of several: %s, want the longest, %s", got, want)
 	}
 }
