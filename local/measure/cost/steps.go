@@ -74,7 +74,7 @@ func steps() []step {
 		{"delete-integration-mapping", units{gets: 2, transactions: 1, read: 2, written: 4}},
 		{"preview-integration-mapping", units{gets: 4, read: 4}},
 		{"preview-integration-measure", units{gets: 5, read: 5}},
-		{"list-integration-inbox", units{gets: 1, read: 1}},
+		{"list-integration-inbox", units{gets: 2, read: 2}},
 		{"get-integration-inbox", units{gets: 2, read: 2}},
 		{"test-integration", units{gets: 3, queries: 1, puts: 1, read: 4, written: 1, keys: 1}},
 		{"list-integration-deliveries", units{queries: 1, read: 11}},
