@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -165,19 +166,28 @@ func (r *run) complaintIn(object json.RawMessage, at string, deeper bool) string
 			}
 		}
 		used := slices.ContainsFunc(r.used, func(p string) bool { return strings.HasPrefix(p+"/", pointer+"/") })
-		if !used && is(string(value)) {
+		if !used && is(compact(value)) {
 			return strings.ReplaceAll(pointer[1:], "/", ".")
 		}
 	}
 	return ""
 }
 
+// compact returns a value without the space that some programs write, also into an empty list.
+func compact(value json.RawMessage) string {
+	var b bytes.Buffer
+	_ = json.Compact(&b, value) // it was decoded
+	return b.String()
+}
+
+// isSet reports whether a value tells of an error: it is neither empty nor a word or a number for none.
 func isSet(value string) bool {
-	switch strings.ToLower(strings.Trim(value, `"`)) {
-	case "null", "false", "", "0", "[]", "{}", "none", "ok", "success":
+	switch text := strings.ToLower(strings.Trim(value, `"`)); text {
+	case "null", "false", "[]", "{}", "none", "no error", "ok", "success":
 		return false
+	default:
+		return strings.Trim(text, "0") != ""
 	}
-	return true
 }
 
 func isFalse(value string) bool {
