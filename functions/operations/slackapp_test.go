@@ -271,6 +271,31 @@ func TestSlackPress_Rules(t *testing.T) {
 	w.wantState(gone, "pending")
 }
 
+// TestSlackPress_Suspended writes nothing into a suspended company, and says why.
+func TestSlackPress_Suspended(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	approvalID := w.ask(closed("1"))
+	w.link("UADA", w.A.Token, approvalID)
+	errtest.Must(t, w.c.Commit(t.Context(), w.c.Create(user.HaltKey, user.HaltEntity, user.Halt{}).Quietly()))
+	keys := func() (all []string) {
+		for item, err := range w.c.Items(t.Context(), store.Query{}) {
+			errtest.Must(t, err)
+			all = append(all, item.Key)
+		}
+		return all
+	}
+	before := keys()
+	w.send(w.press("UADA", slack.Approve, approvalID))
+	w.send(w.press("USTRANGER", slack.Approve, approvalID))
+	if got, want := w.whisper(), "Not decided: the company is suspended"; !strings.HasPrefix(got, want) {
+		t.Errorf("the press is told %q, want %q", got, want)
+	}
+	if diff := cmp.Diff(before, keys()); diff != "" {
+		t.Errorf("the presses have written (-want +got):\n%s", diff)
+	}
+}
+
 // A link ends with the sessions of the person. A link of a session that has ended meanwhile never counts.
 func TestSlackPress_SignedOut(t *testing.T) {
 	t.Parallel()

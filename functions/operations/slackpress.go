@@ -102,6 +102,14 @@ func (d Deps) takePress(ctx context.Context, c store.Company, approvalID string,
 	if to.App == nil || to.App.ID != p.AppID || to.App.Team != p.Team.ID || p.User.ID == "" || p.User.TeamID != p.Team.ID {
 		return fault.New(fault.Forbidden, "the press comes from another workspace than the one where the app is installed")
 	}
+	halted := user.Halted(ctx, c)
+	if fault.KindOf(halted) == fault.Suspended {
+		d.whisper(ctx, c, p, "Not decided: the company is suspended. Ask the operator of the service.")
+		return nil
+	}
+	if halted != nil {
+		return halted
+	}
 	err := c.Commit(ctx, notice.Pressed(c, signature, d.Now().Add(2*slack.Tolerance)))
 	if errors.Is(err, store.ErrConflict) {
 		return nil
@@ -114,10 +122,15 @@ func (d Deps) takePress(ctx context.Context, c store.Company, approvalID string,
 	if err != nil {
 		return err
 	}
-	if err := d.Slack.Whisper(ctx, p.ResponseURL, said); err != nil { // the message itself shows the decision
+	d.whisper(ctx, c, p, said)
+	return nil
+}
+
+// whisper tells the person who pressed. It fails nothing, because the message itself shows the decision.
+func (d Deps) whisper(ctx context.Context, c store.Company, p press, said string) {
+	if err := d.Slack.Whisper(ctx, p.ResponseURL, said); err != nil {
 		d.Logger.WarnContext(ctx, "answer to a press in Slack not sent", "company", c.ID(), "error", err)
 	}
-	return nil
 }
 
 // pressed decides, and returns what the person who pressed is told.

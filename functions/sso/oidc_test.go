@@ -293,7 +293,7 @@ func TestOIDC_Start(t *testing.T) {
 		}
 	}
 	s.plan("pro")
-	start(s.A.ID, "").WantProblem(403, "plan-required")
+	start(s.A.ID, "").WantProblem(404, "not-found")
 }
 
 // TestOIDC_Tabs lets two tabs of one browser sign in at the same time.

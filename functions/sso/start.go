@@ -56,6 +56,9 @@ func (d Deps) start(ctx context.Context, in *startInput) (*redirectOutput, error
 	}
 	c := d.company(in.Company)
 	config, err := d.load(ctx, c)
+	if fault.KindOf(err) == fault.PlanRequired { // a stranger learns neither that the company exists nor its plan
+		err = errNone()
+	}
 	if err != nil {
 		return nil, err
 	}
