@@ -67,7 +67,11 @@ func unknown(name, signature string) error {
 		"mktime", "fromdate", "fromdateiso8601", "todate", "todateiso8601":
 		return fmt.Errorf("%s takes another number of arguments", signature)
 	}
-	return refuse("the function "+name, "the functions are "+functionNames)
+	instead := "the functions are " + functionNames
+	if strings.HasSuffix(signature, "/0") {
+		instead += fmt.Sprintf("; a text stands in quotes, as in %q", name)
+	}
+	return refuse("the function "+name, instead)
 }
 
 // timed rewrites a call of strptime or strftime, whose format must be a literal: it is checked when the expression is.

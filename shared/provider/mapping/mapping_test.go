@@ -184,6 +184,7 @@ func TestNew_Refused(t *testing.T) {
 		{"foreach .payload[] as $x (0; 1)", "reduce or foreach"},
 		{"..", ".. is not part of the language; name the path"},
 		{"recurse", "the function recurse is not part of the language; the functions are select, map"},
+		{"incident", `strftime and mktime; a text stands in quotes, as in "incident"`},
 		{"range(10)", "the function range"},
 		{"while(true; .)", "the function while"},
 		{"until(true; .)", "the function until"},
@@ -291,7 +292,7 @@ func TestParse_Problems(t *testing.T) {
 			"/rules/1/each: " + pathProblem,
 			"/rules/1/action: must be memory.upsert, goal.update or timeline.note",
 			"/rules/2/each: " + pathProblem,
-			"/rules/2/with/progress: the function now is not part of the language; the functions are select, map, any, all, not, first, length, join, split, startswith, endswith, test, ascii_downcase, tostring, tonumber, fromdate, todate, strptime, strftime and mktime",
+			"/rules/2/with/progress: the function now is not part of the language; the functions are select, map, any, all, not, first, length, join, split, startswith, endswith, test, ascii_downcase, tostring, tonumber, fromdate, todate, strptime, strftime and mktime; a text stands in quotes, as in \"now\"",
 			"/rules/3/each: " + pathProblem,
 		}},
 	}
