@@ -110,7 +110,7 @@ func (d Deps) deleteCredentials(ctx context.Context, in *ChangeInput) (*struct{}
 
 // RotateRequest holds the optional body of a rotation.
 type RotateRequest struct {
-	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; without it, one is generated for a webhook" writeOnly:"true"`
+	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; required for an integration that sends no webhooks; without it, one is generated" writeOnly:"true"`
 	GraceSeconds  *int   `json:"graceSeconds,omitempty" minimum:"0" maximum:"86400" doc:"how long the previous secrets keep signing and being accepted; 0 ends them at once, as after a leak; absent: 86400, a day" example:"0" format:"int32"`
 }
 
@@ -161,13 +161,17 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 }
 
 // newSecret returns the given secret, or an error if the connector's schema refuses it. If no secret is given, it generates
-// one in the form of Standard Webhooks.
+// one in the form of Standard Webhooks, or returns an error for an integration that only receives: its provider signs.
 func (d Deps) newSecret(ctx context.Context, i integration.Integration, given string) (string, error) {
 	if !i.Has(integration.EventDeliver) && !i.Has(integration.InboundReceive) {
 		return "", fault.Newf(fault.Conflict, "%s has no signing secret, because no webhooks are sent to it or received from it", i.Provider)
 	}
-	if given == "" {
+	switch {
+	case given != "":
+	case i.Has(integration.EventDeliver):
 		return standardwebhooks.GenerateSecret(rand.Reader)
+	default: // the provider would go on signing with its own
+		return "", fault.RefuseAt("/signingSecret", "is required, because "+i.Provider+" only receives webhooks; give the secret that was set at the provider")
 	}
 	request := map[string]json.RawMessage{}
 	if err := json.Unmarshal(i.Config, &request); err != nil {

@@ -232,6 +232,19 @@ func TestRotate_Refused(t *testing.T) {
 	s.configure("webhook", "https://example.com/")
 	s.configured("feed", map[string]any{"url": "https://example.com/feed"}, 201)
 	s.do("POST", "/feed/secret", nil).WantProblem(409, "conflict")
+	s.configured("github", map[string]any{"repository": "octo/app", "signingSecret": "as typed there"}, 201)
+	for _, body := range []any{nil, map[string]any{}, map[string]any{"signingSecret": nil, "graceSeconds": 0}} { // GitHub would never learn a generated one
+		p := s.do("POST", "/github/secret", body).WantProblem(422, "invalid")
+		if len(p.Errors) != 1 {
+			t.Fatalf("%v: problems %v, want one", body, p.Errors)
+		}
+		if got := p.Errors[0].Pointer; got != "/signingSecret" {
+			t.Errorf("%v: pointer %q, want /signingSecret", body, got)
+		}
+	}
+	if got := s.secrets("github").Signing[0].Value; got != "as typed there" {
+		t.Errorf("secret %q after refused rotations, want the one that the provider has", got)
+	}
 	for _, body := range []string{`{"signingSecret":"s3cr3t-that-is-no-secret"}`, `{"signingSecret":"whsec_s3cr3t"}`, `{"signingSecret":""}`, `{"signingSecret":5}`} {
 		p := s.do("POST", "/webhook/secret", body).WantProblem(422, "invalid")
 		if len(p.Errors) == 0 {

@@ -226,6 +226,7 @@ func replay(v view, p string, i projection.Integration) (Recommendation, bool) {
 	}, true
 }
 
+// rotate points at the integration if it only receives, because only a person can get a new secret from the provider.
 func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 	age := v.age(i.SecretAt)
 	if i.SecretAt.IsZero() || age < secretWarn {
@@ -236,6 +237,10 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 		Operation: v.operation("rotate-integration-secret", p),
 		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "age of the secret", Value: days(age), Unit: "days", At: i.SecretAt, Href: v.integrationHref(p)}},
+	}
+	if !isEndpoint(i) {
+		r.Operation = v.operation("get-integration", p)
+		r.Rationale = fmt.Sprintf("The secret is %s old. Make a new one at the provider and store it; the old one is also accepted for 24 more hours.", phrase.Span(age))
 	}
 	if age >= secretFail {
 		r.Priority = recommendation.P2

@@ -466,6 +466,7 @@ func TestRecommendations(t *testing.T) {
 		{"held", both(nil).deliver(delivery.Held, noon().Add(-day), 3), "recover-held webhook P2 recover-integration 1h0m0s"},
 		{"dead", both(nil).deliver(delivery.Dead, noon(), 3), "replay-dead-letters webhook P2 recover-integration 12h0m0s"},
 		{"old secret", both(func(i *projection.Integration) { i.SecretAt = noon().Add(-91 * day) }), "rotate-secret webhook P3 rotate-integration-secret 24h0m0s"},
+		{"old secret of a provider", governed(newCompany(), 0).webhook(nil).integration("github", integration.InboundReceive, func(i *projection.Integration) { i.SecretAt = noon().Add(-91 * day) }), "rotate-secret github P3 get-integration 24h0m0s"},
 		{"goal", drifting, "review-goal g1 P2  24h0m0s"},
 		{"by priority, rule, time and subject", pressing, "renew-certification webhook P1 certify-integration 336h0m0s, " +
 			"certify-integration webhook-b P2 certify-integration 2h0m0s, certify-integration webhook-a P2 certify-integration 1h0m0s, " +
@@ -532,6 +533,24 @@ func TestRecommendations(t *testing.T) {
 				t.Errorf("%d recommendations have %d different ids", len(got), len(ids))
 			}
 		})
+	}
+}
+
+// TestRecommendations_Secret tells who makes the new secret: the service for an endpoint, the provider for a source.
+func TestRecommendations_Secret(t *testing.T) {
+	t.Parallel()
+	old := func(i *projection.Integration) { i.SecretAt = noon().Add(-91 * day) }
+	c := governed(newCompany(), 0).webhook(old).integration("github", integration.InboundReceive, old)
+	got := map[string]string{}
+	for _, r := range assessment.Recommendations(c.Context, noon(), path) {
+		got[r.Subject.ID] = r.Rationale
+	}
+	want := map[string]string{
+		"github":  "The secret is 91 days old. Make a new one at the provider and store it; the old one is also accepted for 24 more hours.",
+		"webhook": "The secret is 91 days old. A new secret is shown once; the old one also signs for 24 more hours.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rationales differ (-want +got):\n%s", diff)
 	}
 }
 
