@@ -3,18 +3,10 @@ import { html, useEffect, useState } from '../lib/h.js';
 import { call, now } from '../lib/api.js';
 import { clock, plural, span } from '../lib/format.js';
 import { useLive } from '../lib/live.js';
+import { recoverable } from './recoverable.js';
 import { windows } from '../ui/within.js';
 import { Dialog } from '../ui/dialog.js';
 import { Choice, Status, Trouble } from '../ui/parts.js';
-
-const forPause = new Set(['failing', 'retry-after']);
-
-/** counted counts what a recovery would send, up to a hundred of each state: of those that are scheduled, what waits for the end of a pause. */
-async function counted(provider, since) {
-  const all = await Promise.all(['held', 'failed', 'dead', 'scheduled'].map((state) => call('GET', `integrations/${encodeURIComponent(provider)}/deliveries?${new URLSearchParams({ state, since, limit: '100' })}`)));
-  const sent = (d) => d.state !== 'scheduled' || forPause.has(d.waitingFor);
-  return { n: all.reduce((n, a) => n + a.body.items.filter(sent).length, 0), more: all.some((a) => a.body.nextCursor && a.body.items.some(sent)) };
-}
 
 /** Run shows how far a recovery is, and calls done when nothing of it waits. */
 export function Run({ provider, of, done }) {
@@ -35,14 +27,15 @@ export function Recover({ provider, close }) {
   const attempt = async (step) => { setProblem(null); try { await step(); } catch (p) { setProblem(p); } };
   const look = () => attempt(async () => {
     const since = new Date(now() - Number(seconds) * 1000).toISOString();
-    setCount({ since, ...await counted(provider, since) });
+    const page = async (state, cursor) => (await call('GET', `integrations/${encodeURIComponent(provider)}/deliveries?${new URLSearchParams({ state, since, limit: '100', ...(cursor && { cursor }) })}`)).body;
+    setCount({ since, ...await recoverable(page, now()) });
   });
   const run = () => attempt(async () => setMade((await call('POST', `integrations/${encodeURIComponent(provider)}/recover`, { body: { since: count.since } })).body));
   return html`<${Dialog} title="Recover deliveries" close=${close}>
     ${made ? html`<${Run} provider=${provider} of=${made} /><p class="row end"><button type="button" class="primary" onClick=${close}>See the deliveries</button></p>`
-      : html`<p>Every delivery of ${provider} that failed, is a dead letter, is held or waits for the end of a pause goes out again.</p>
+      : html`<p>Every delivery of ${provider} that failed, is a dead letter, is held, waits for the end of a pause or is overdue goes out again.</p>
         <${Choice} label="Events of" value=${seconds} options=${windows} onPick=${(v) => { setSeconds(v); setCount(null); }} />
-        ${count && html`<p class="note">${count.n === 0 ? `Nothing to recover in ${span(Number(seconds))}.` : `${plural(count.n, 'delivery', 'deliveries')}${count.more ? ' or more' : ''} will be sent again.`}</p>`}
+        ${count && html`<p class="note">${count.n === 0 ? (count.more ? 'None among the newest. Older ones may wait.' : `Nothing to recover in ${span(Number(seconds))}.`) : `${plural(count.n, 'delivery', 'deliveries')}${count.more ? ' or more' : ''} will be sent again.`}</p>`}
         <${Trouble} problem=${problem} />
-        <p class="row end"><button type="button" onClick=${close}>Cancel</button>${count && count.n > 0 ? html`<button type="button" class="primary" onClick=${run}>Recover ${count.more ? 'them' : count.n}</button>` : html`<button type="button" class="primary" onClick=${look}>Count them</button>`}</p>`}<//>`;
+        <p class="row end"><button type="button" onClick=${close}>Cancel</button>${count && (count.n > 0 || count.more) ? html`<button type="button" class="primary" onClick=${run}>Recover ${count.more ? 'them' : count.n}</button>` : html`<button type="button" class="primary" onClick=${look}>Count them</button>`}</p>`}<//>`;
 }
