@@ -27,9 +27,9 @@ const minute = 60, hour = 3600, day = 86400;
 /** span writes seconds as one rounded unit. */
 export function span(seconds) {
   const s = Math.abs(seconds);
-  if (s < minute) return plural(Math.round(s), 'second');
-  if (s < hour) return plural(Math.round(s / minute), 'minute');
-  if (s < 2 * day) return plural(Math.round(s / hour), 'hour');
+  if (Math.round(s) < minute) return plural(Math.round(s), 'second');
+  if (Math.round(s / minute) < minute) return plural(Math.round(s / minute), 'minute');
+  if (Math.round(s / hour) < 48) return plural(Math.round(s / hour), 'hour');
   return plural(Math.round(s / day), 'day');
 }
 
@@ -39,6 +39,9 @@ export function relative(at, now) {
   if (Math.abs(seconds) < 5) return 'just now';
   return seconds > 0 ? `${span(seconds)} ago` : `in ${span(seconds)}`;
 }
+
+/** age writes how long ago a time was, or when it will be. Of what was left until a time, it says that the time has passed. */
+export const age = (at, now, left) => (left || at > now ? relative(at, now) : span((now - at) / 1000));
 
 /** pad writes a number with two digits. */
 const pad = (n) => String(n).padStart(2, '0');

@@ -18,15 +18,15 @@ export function Today() {
 }
 
 function Board({ of, brief, reload }) {
-  const begun = of.integrations?.items?.length > 0;
+  const begun = of.integrations?.items?.length > 0, told = begun || of.attention.items.some((n) => n.subject?.type !== 'company'); // the first steps say what a new company needs
   return html`
-    ${brief.data && begun && html`<p class="headline"><${Fresh} of=${brief.data.headline}>${brief.data.headline}<//></p>`}
+    ${brief.data && told && html`<p class="headline"><${Fresh} of=${brief.data.headline}>${brief.data.headline}<//></p>`}
     ${!begun && html`<${FirstSteps} />`}
     <div class="grid two">
       <${Health} of=${of.health} />
       <section class="card"><h2><a href="#/health">Readiness</a></h2><${Ladder} of=${of.readiness} brief /></section>
     </div>
-    ${begun && html`<section class="card"><h2>Needs attention</h2><${Attention} of=${of.attention} /></section>`}
+    ${told && html`<section class="card"><h2>Needs attention</h2><${Attention} of=${of.attention} /></section>`}
     <section><h2>Do next</h2><${Next} of=${of.recommendations.items} begun=${begun} reload=${reload} /></section>
     <div class="grid two">
       <section class="card"><h2><a href="#/deliveries">Deliveries of 24 hours</a></h2><${Bars} points=${of.deliveries.points} />

@@ -1,15 +1,22 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { clock, counted, curl, differences, plural, relative, safeLink, span } from '../lib/format.js';
+import { age, clock, counted, curl, differences, plural, relative, safeLink, span } from '../lib/format.js';
 
 test('a span has one rounded unit', () => {
-  for (const [seconds, want] of [[1, '1 second'], [59, '59 seconds'], [90, '2 minutes'], [7200, '2 hours'], [172_800, '2 days'], [-3600, '1 hour']]) assert.equal(span(seconds), want);
+  for (const [seconds, want] of [[1, '1 second'], [59, '59 seconds'], [59.4, '59 seconds'], [59.6, '1 minute'], [3569, '59 minutes'], [3599, '1 hour'], [172_799, '2 days'], [90, '2 minutes'], [7200, '2 hours'], [172_800, '2 days'], [-3600, '1 hour']]) assert.equal(span(seconds), want);
 });
 
 test('a relative time looks both ways', () => {
   assert.equal(relative(0, 2000), 'just now');
   assert.equal(relative(0, 300_000), '5 minutes ago');
   assert.equal(relative(300_000, 0), 'in 5 minutes');
+});
+
+test('an age counts up, and what was left says that it has ended', () => {
+  assert.equal(age(0, 432_000_000), '5 days');
+  assert.equal(age(0, 432_000_000, true), '5 days ago');
+  assert.equal(age(432_000_000, 0, true), 'in 5 days');
+  assert.equal(age(432_000_000, 0), 'in 5 days');
 });
 
 test('a clock in UTC says so', () => assert.equal(clock(0, true), '1970-01-01 00:00:00 UTC'));

@@ -1,6 +1,6 @@
 // Module parts holds the small pieces that every page is made of.
 import { html, useEffect, useRef, useState, signal } from '../lib/h.js';
-import { clock, counted, number, relative, sentence, span, words } from '../lib/format.js';
+import { age, clock, counted, number, relative, sentence, words } from '../lib/format.js';
 import { commandOf, now } from '../lib/api.js';
 import { placeOf, remedyLabel, remedyPlace } from '../lib/places.js';
 import { times } from '../lib/prefs.js';
@@ -18,11 +18,11 @@ export function Time({ at }) {
   return html`<time dateTime=${at} title=${`${clock(ms, false)} here · ${clock(ms, true)}`}>${text}</time>`;
 }
 
-/** Age shows how long ago a time was, or when it will be. */
-function Age({ at }) {
+/** Age shows the age of a time, or what is left until it. */
+function Age({ at, left }) {
   tick.value;
   const ms = Date.parse(at);
-  return html`<time dateTime=${at} title=${`${clock(ms, false)} here · ${clock(ms, true)}`}>${ms > now() ? relative(ms, now()) : span((now() - ms) / 1000)}</time>`;
+  return html`<time dateTime=${at} title=${`${clock(ms, false)} here · ${clock(ms, true)}`}>${age(ms, now(), left)}</time>`;
 }
 
 const tones = {
@@ -124,9 +124,9 @@ export function Evidence({ of }) {
   if (!of?.length) return null;
   return html`<dl class="evidence">${of.map((e, i) => {
     const to = placeOf(e.href);
-    const age = e.at && (!e.unit && !e.value || /^(days|hours|minutes|seconds)( left)?$/.test(e.unit ?? '')); // the time itself says it better
-    const value = age ? html`<${Age} at=${e.at} />` : e.unit === '%' ? `${number(e.value)} %` : e.unit ? counted(e.value, e.unit) : number(e.value);
-    return html`<div key=${i}><dt>${sentence(e.name)}</dt><dd>${to ? html`<a href=${to}>${value}</a>` : value}${e.at && !age && html` <small class="muted"><${Time} at=${e.at} /></small>`}</dd></div>`;
+    const timed = e.at && (!e.unit && !e.value || /^(days|hours|minutes|seconds)( left)?$/.test(e.unit ?? '')); // the time itself says it better
+    const value = timed ? html`<${Age} at=${e.at} left=${e.unit?.endsWith(' left')} />` : e.unit === '%' ? `${number(e.value)} %` : e.unit ? counted(e.value, e.unit) : number(e.value);
+    return html`<div key=${i}><dt>${sentence(e.name)}</dt><dd>${to ? html`<a href=${to}>${value}</a>` : value}${e.at && !timed && html` <small class="muted"><${Time} at=${e.at} /></small>`}</dd></div>`;
   })}</dl>`;
 }
 
