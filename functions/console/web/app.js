@@ -20,6 +20,7 @@ export * from './lib/compare.js';
 export * from './lib/format.js';
 export * from './lib/kinds.js';
 export * from './lib/live.js';
+export * from './lib/outcome.js';
 export * from './lib/passkey.js';
 export * from './lib/places.js';
 export * from './lib/prefs.js';

@@ -2,12 +2,13 @@
 import { html, useState } from '../lib/h.js';
 import { call, may, userEmail } from '../lib/api.js';
 import { forget, useLive } from '../lib/live.js';
+import { bad } from '../lib/outcome.js';
 import { route } from '../lib/route.js';
 import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from './form.js';
 import { Preferences } from './notices.js';
 import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
-import { Action, Await, bad, Head, Time } from '../ui/parts.js';
+import { Action, Await, Head, Time } from '../ui/parts.js';
 
 const kinds = { title: 'Kinds', type: 'array', items: { enum: ['approval', 'alert', 'brief'] }, description: 'What goes to the channel. None chosen: all. The brief comes at the time of the company\'s defaults.' };
 const slack = {

@@ -3,6 +3,7 @@ import { html, useState } from '../lib/h.js';
 import { Problem, call, may } from '../lib/api.js';
 import { plural, sentence, words } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
+import { outcome } from '../lib/outcome.js';
 import { place, placeOf } from '../lib/places.js';
 import { filter, go, route } from '../lib/route.js';
 import { Confirm } from '../ui/dialog.js';
@@ -10,7 +11,7 @@ import { SchemaForm } from './form.js';
 import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
 import { Listing, usePeople } from './listing.js';
 import { Table } from '../ui/table.js';
-import { Action, Await, bad, Choice, Empty, Evidence, Loading, Status, Time } from '../ui/parts.js';
+import { Action, Await, Choice, Empty, Evidence, Loading, Status, Time } from '../ui/parts.js';
 
 /** inputs lists what each action takes: the fields that it needs, then those that it may have. */
 const inputs = {
@@ -111,7 +112,7 @@ function Certification({ id, changed }) {
     const { body } = await call('POST', path);
     live.reload();
     changed();
-    return body.passed ? 'Certified.' : bad('Not certified: see the failed checks.');
+    return outcome('certify-executive', body);
   };
   return html`<section class="card"><h2>Certification</h2><p class="muted">When every check passes, its permitted actions are done for 90 days.</p>
     ${write() && html`<p><${Action} primary label=${none ? 'Run the certification' : 'Run the certification again'} run=${run} /></p>`}

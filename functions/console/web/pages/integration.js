@@ -4,8 +4,9 @@ import { call, may } from '../lib/api.js';
 import { percent, plural, words, sentence } from '../lib/format.js';
 import { named } from '../lib/kinds.js';
 import { forget, useLive } from '../lib/live.js';
+import { outcome } from '../lib/outcome.js';
 import { place } from '../lib/places.js';
-import { Action, Await, bad, Curl, Empty, Evidence, Head, Links, Remedy, Status, Time, health } from '../ui/parts.js';
+import { Action, Await, Curl, Empty, Evidence, Head, Links, Remedy, Status, Time, health } from '../ui/parts.js';
 import { DeliveryList } from './deliveries.js';
 import { Later } from '../ui/later.js';
 
@@ -38,7 +39,7 @@ function Overview({ of, path, changed, sends, receives }) {
   const test = async () => {
     const { body } = await call('POST', `${path}/test`);
     changed();
-    return body.state === 'delivered' ? `Delivered: the endpoint answered ${body.status}.` : bad(`Not delivered: ${body.error ?? `the endpoint answered ${body.status}`}.`);
+    return outcome('test-integration', body);
   };
   return html`<section class="card"><dl class="facts">
       ${of.config?.description && html`<div><dt>Description</dt><dd>${of.config.description}</dd></div>`}
@@ -64,7 +65,7 @@ function Certification({ of, path, changed, sends, receives }) {
     const { body } = await call('POST', `${path}/certification`);
     setReport(body);
     changed();
-    return body.passed ? 'Certified.' : bad('Not certified: see the failed checks.');
+    return outcome('certify-integration', body);
   };
   return html`<section class="card">
     <p>A run proves what works and what is refused. When every check passes, the integration is certified for 90 days.</p>

@@ -2,9 +2,10 @@
 import { html, useState } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
 import { forget, useLive } from '../lib/live.js';
+import { bad } from '../lib/outcome.js';
 import { Confirm } from '../ui/dialog.js';
 import { ifMatch, useGuard } from '../ui/guard.js';
-import { Action, Await, bad, Choice, Json, Status, Time, Trouble } from '../ui/parts.js';
+import { Action, Await, Choice, Json, Status, Time, Trouble } from '../ui/parts.js';
 
 const path = 'operations/policies', actions = { 'memory.upsert': 'memory', 'goal.update': 'goal', 'timeline.note': 'timeline' };
 

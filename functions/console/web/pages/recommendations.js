@@ -3,6 +3,7 @@ import { html, useState } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
 import { sentence, words } from '../lib/format.js';
 import { forget, usePages } from '../lib/live.js';
+import { outcome, runs } from '../lib/outcome.js';
 import { remedyLabel, remedyPlace, subjectPlace } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
 import { Dialog } from '../ui/dialog.js';
@@ -16,10 +17,10 @@ const elsewhere = {
 };
 const scopes = { integrations: 'integrations:write', memory: 'memory:write', executives: 'executives:write' };
 
-/** allowed reports whether the session may send a recommendation's operation. */
+/** allowed reports whether the session may send a recommendation's operation from here. */
 function allowed(operation) {
   const area = /\/companies\/[^/]+\/([a-z-]+)/.exec(operation?.href ?? '')?.[1];
-  return Boolean(operation) && operation.method !== 'GET' && may(scopes[area] ?? 'operations:write');
+  return runs(operation) && may(scopes[area] ?? 'operations:write');
 }
 
 const states = { claim: 'claimed', dismiss: 'dismissed', reopen: 'active' };
@@ -32,10 +33,11 @@ export function Suggestion({ of, changed, fresh, as = 'h3' }) {
   const about = subjectPlace(of.subject), own = allowed(of.operation), see = `See the ${of.subject?.type}`;
   const [to, label] = of.operation ? [remedyPlace(of.operation), own ? 'Look first' : remedyLabel(of.operation)] : elsewhere[of.rule] ?? [about, see];
   const run = async () => {
-    await call(of.operation.method, of.operation.href, { body: of.operation.body });
+    const { body } = await call(of.operation.method, of.operation.href, { body: of.operation.body }), said = outcome(of.operation.operation, body);
     forget('');
+    if (said.bad) return said; // a list that is read again would drop it
     changed?.();
-    return 'Done. The recommendation ends when its condition does.';
+    return `${said} The recommendation ends when its condition does.`;
   };
   const [ask, setAsk] = useState(false), open = of.state === 'active' || of.state === 'claimed', write = may('intelligence:write');
   const path = `intelligence/recommendations/${of.id}`, again = () => { forget(''); changed?.(); };

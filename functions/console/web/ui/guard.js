@@ -3,7 +3,7 @@ import { html, useState } from '../lib/h.js';
 import { Problem, call } from '../lib/api.js';
 import { touched } from '../lib/compare.js';
 import { Later } from './later.js';
-import { bad } from './parts.js';
+import { bad } from '../lib/outcome.js';
 
 /** useGuard keeps what an editor shows: {data, etag}. view lists the values of such a thing by their titles.
  *

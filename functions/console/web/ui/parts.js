@@ -149,9 +149,6 @@ export const More = ({ of }) => html`<div class="more">
 export const Choice = ({ label, value, options, onPick }) => html`<label class="choice"><span>${label}</span>
   <select value=${value ?? ''} onChange=${(e) => onPick(e.currentTarget.value)}>${options.map(([v, text]) => html`<option key=${v} value=${v} selected=${v === (value ?? '')}>${text}</option>`)}</select></label>`;
 
-/** bad marks what an action says as bad news. */
-export const bad = (text) => ({ bad: text });
-
 /** Action is a button that runs a write and shows what came of it. run returns a text, or bad news. */
 export function Action({ label, run, primary, danger, quiet, done, links }) {
   const [state, setState] = useState({});

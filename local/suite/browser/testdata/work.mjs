@@ -14,6 +14,22 @@ async function api(method, path, body, headers = {}) {
 }
 
 const steps = {
+  async today() { // what needs attention before there is an integration
+    await visit(page, '#/today');
+    const needs = main.getByRole('heading', { name: 'Needs attention' });
+    await main.getByRole('heading', { name: 'Do next' }).waitFor();
+    need('the attention that a new company asks for', await needs.count(), 0);
+    await page.route('**/mission-control/dashboard', async (r) => {
+      const response = await r.fetch(), json = await response.json();
+      json.widgets.find((w) => w.id === 'attention').data = { total: 1, items: [{ title: 'Review Ship', text: 'Review Ship.', severity: 'high', subject: { type: 'goal', id: 'g' }, evidence: [`/companies/${COMPANY}/goals/g`] }] };
+      await r.fulfill({ response, json });
+    });
+    await page.reload();
+    await needs.waitFor();
+    await main.locator('.headline').waitFor();
+    await main.getByRole('link', { name: 'Review Ship' }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  },
   async array() { // a document that is itself the list
     await visit(page, '#/connect/http');
     await page.getByLabel('URL').fill('https://api.example.com/okrs');
@@ -38,6 +54,20 @@ const steps = {
     await page.getByRole('button', { name: 'Run the certification' }).click();
     await main.locator('.checks .remedy a').first().click();
     await page.getByRole('heading', { name: 'Credentials' }).waitFor();
+  },
+  async advice() { // what answers with a secret leads to its page, and bad news is no success
+    const at = `/companies/${COMPANY}/integrations/github`;
+    const one = (rule, operation, href) => ({ id: rule, rule, title: rule, rationale: 'It is time.', priority: 'P2', state: 'active', version: 0, firstSeenAt: '2026-01-01T00:00:00Z', evidence: [], subject: { type: 'integration', id: 'github' }, operation: { operation, method: 'POST', href } });
+    await page.route('**/intelligence/recommendations?*', (r) => r.fulfill({ json: { items: [one('rotate-secret', 'rotate-integration-secret', `${at}/secret`), one('certify-integration', 'certify-integration', `${at}/certification`)] } }));
+    await page.route('**/integrations/github/certification', (r) => r.fulfill({ json: { passed: false, state: 'sandbox', checks: [] } }));
+    await visit(page, '#/recommendations');
+    const card = (rule) => main.locator('article').filter({ hasText: rule });
+    await card('certify-integration').getByRole('button', { name: 'Certify', exact: true }).click();
+    await card('certify-integration').getByText('Not certified: see the failed checks.').waitFor();
+    need('the buttons that rotate a secret', await card('rotate-secret').getByRole('button', { name: 'Rotate the secret' }).count(), 0);
+    await card('rotate-secret').getByRole('link', { name: 'Rotate the secret' }).click();
+    await page.getByRole('heading', { name: 'Switches' }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
   },
   async mapping() { // a pasted body, the fields that come out, and a draft that stays
     await visit(page, '#/integrations/github/mapping');
