@@ -278,10 +278,8 @@ func (r *run) request(ctx context.Context) (*http.Request, error) {
 	}
 	if p := r.Paging; p.In == inBody {
 		switch {
-		case p.Type == pagedByNo:
-			put(object, p.Parameter, p.First+r.at.Pages)
-		case p.Type == PagedByOffset:
-			put(object, p.Parameter, r.at.Items)
+		case p.Type == pagedByNo, p.Type == PagedByOffset:
+			put(object, p.Parameter, r.number(r.at))
 		case r.at.Cursor != "":
 			put(object, p.Parameter, r.at.Cursor)
 		}

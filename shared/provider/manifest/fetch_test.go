@@ -290,6 +290,36 @@ func TestFetch_endless(t *testing.T) {
 	}
 }
 
+// TestFetch_more reads on behind empty pages that say that the list goes on.
+func TestFetch_more(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]string{
+		"page":         `{"paging":{"type":"page","parameter":"page","first":1,"more":"/more"}}`,
+		"page in body": `{"request":{"method":"POST"},"paging":{"type":"page","parameter":"/page","in":"body","first":1,"last":"/last"}}`,
+		"offset":       `{"paging":{"type":"offset","parameter":"skip","more":"/more"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			size := []int{2, 0, 2, 0, 0, 1}
+			if name == "offset" { // each empty page is asked for once more
+				size = []int{2, 0, 2, 0, 1}
+			}
+			asked, from := 0, 0
+			p := serve(t, stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) {
+				n := size[asked]
+				asked++
+				rows(w, from, n, map[string]any{"more": asked < len(size), "last": asked == len(size)})
+				from += n
+			})
+			ids, err := p.run(true)
+			errtest.Must(t, err)
+			if diff := cmp.Diff([]string{"0", "1", "2", "3", "4"}, ids); diff != "" {
+				t.Errorf("ids differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestFetch_unproven fails where a page does not prove that the list has ended, or leads to another origin.
 func TestFetch_unproven(t *testing.T) {
 	t.Parallel()
@@ -298,6 +328,9 @@ func TestFetch_unproven(t *testing.T) {
 		"no word of the end":     {cursor, `{"data":[],"next":"x"}`, "does not say at /more"},
 		"another word":           {cursor, `{"data":[],"more":"no"}`, "does not say at /more"},
 		"a next page, no cursor": {cursor, `{"data":[],"more":true,"next":null}`, "not where it begins"},
+		"a next page, no link":   {`{"paging":{"type":"link","more":"/more"}}`, `{"data":[{"id":1,"t":"x"}],"more":true}`, "not where it begins"},
+		"a next page, no paging": {`{"paging":{"type":"none","more":"/more"}}`, `{"data":[{"id":1,"t":"x"}],"more":true}`, "not where it begins"},
+		"a next page, no next":   {`{"paging":{"type":"next","pointer":"/next","last":"/isLast"}}`, `{"data":[{"id":1,"t":"x"}],"isLast":false}`, "not where it begins"},
 		"an object as cursor":    {cursor, `{"data":[],"more":true,"next":{}}`, "is no text"},
 		"another host":           {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://attacker.example/things"}`, "another host"},
 		"another scheme":         {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://127.0.0.1/things"}`, "another host"},

@@ -40,7 +40,11 @@ func (r *run) next(document []byte, header http.Header, read records) (after che
 	if r.Auth != nil && r.Auth.Type == inQuery { // the server may repeat the token in a link
 		after.Address = without(after.Address, r.Auth.Name)
 	}
-	trail, repeated := at.Trail.Add(r.called(at, after.Page))
+	page := after.Page
+	if read.count == 0 { // such pages look alike, though the list goes on
+		page += strconv.Itoa(r.number(at))
+	}
+	trail, repeated := at.Trail.Add(r.called(at, page))
 	_, again := trail.Add(r.called(after, ""))
 	if repeated || again || after.Pages >= maxPages {
 		return after, fault.Wrap(fault.Unavailable, r.words.List+" does not end, because its pages repeat; check the paging", connector.ErrEndless)
@@ -105,8 +109,17 @@ func (r *run) ended(document []byte) (ended, told bool, err error) {
 	return false, true, fault.Newf(fault.Unavailable, "the page does not say at %s whether there is a next one; check the paging", pointer)
 }
 
-// behind sets the address, or the cursor, of the page behind this one. The address stays empty at the end of the stream.
-func (r *run) behind(document []byte, header http.Header, read records, told bool, after *checkpoint) (err error) {
+// behind sets the address, or the cursor, of the page behind this one. The address stays empty at the end of the stream. It is an error
+// if the page has told that there is a next one, and not where.
+func (r *run) behind(document []byte, header http.Header, read records, told bool, after *checkpoint) error {
+	if err := r.toNext(document, header, read, told, after); err != nil || after.Address != "" || !told {
+		return err
+	}
+	return fault.Newf(fault.Unavailable, "%s says that there is a next page, but not where it begins", r.words.List)
+}
+
+// toNext does what behind does, except that it takes no next page for no error.
+func (r *run) toNext(document []byte, header http.Header, read records, told bool, after *checkpoint) (err error) {
 	start, p := r.first(), r.Paging
 	switch p.Type {
 	case PagedByLink:
@@ -119,21 +132,25 @@ func (r *run) behind(document []byte, header http.Header, read records, told boo
 		}
 		return err
 	case pagedByNo, PagedByOffset:
-		if read.count == 0 {
+		if read.count == 0 && !told {
 			return nil
 		}
-		number := after.Items
-		if p.Type == pagedByNo {
-			number = p.First + after.Pages
-		}
 		if after.Address = start; p.In != inBody {
-			after.Address = with(start, p.Parameter, strconv.Itoa(number))
+			after.Address = with(start, p.Parameter, strconv.Itoa(r.number(*after)))
 		}
 		return nil
 	case PagedByCursor, pagedByLastID:
 		return r.atCursor(document, start, read, told, after)
 	}
 	return nil
+}
+
+// number returns what asks for the page of a checkpoint, of a list that counts its pages or its records.
+func (r *run) number(at checkpoint) int {
+	if r.Paging.Type == pagedByNo {
+		return r.Paging.First + at.Pages
+	}
+	return at.Items
 }
 
 // atCursor sets the page that the cursor leads to. Some lists repeat the last cursor, and some give one with every page. So the list ends
@@ -148,8 +165,6 @@ func (r *run) atCursor(document []byte, start string, read records, told bool, a
 	switch {
 	case err != nil:
 		return err
-	case cursor == "" && told:
-		return fault.Newf(fault.Unavailable, "%s says that there is a next page, but not where it begins", r.words.List)
 	case cursor == "", after.Empty == maxEmpty && !told:
 		return nil
 	case r.Paging.In == inBody:
