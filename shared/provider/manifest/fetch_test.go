@@ -214,6 +214,18 @@ func testPaging(t *testing.T, all int) {
 				n := min(100, all-from)
 				rows(w, from, n, map[string]any{"has_more": from+n < all})
 			}, false},
+		"last id without an end": {`{"paging":{"type":"last-id","pointer":"/id","parameter":"below"}}`,
+			func(w http.ResponseWriter, r *http.Request, _ string) {
+				from := 0
+				if r.URL.RawQuery != "" {
+					from = query(r, "below") + 1
+				}
+				n := min(100, all-from)
+				if from == 0 {
+					n = 1 // the id 0 is one as any other
+				}
+				rows(w, from, n, nil)
+			}, false},
 		"page": {`{"paging":{"type":"page","parameter":"page","first":1}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
 			from := (query(r, "page") - 1) * 100
 			rows(w, from, max(0, min(100, all-from)), nil)
@@ -331,6 +343,7 @@ func TestFetch_unproven(t *testing.T) {
 		"a next page, no link":   {`{"paging":{"type":"link","more":"/more"}}`, `{"data":[{"id":1,"t":"x"}],"more":true}`, "not where it begins"},
 		"a next page, no paging": {`{"paging":{"type":"none","more":"/more"}}`, `{"data":[{"id":1,"t":"x"}],"more":true}`, "not where it begins"},
 		"a next page, no next":   {`{"paging":{"type":"next","pointer":"/next","last":"/isLast"}}`, `{"data":[{"id":1,"t":"x"}],"isLast":false}`, "not where it begins"},
+		"no id of the last":      {`{"paging":{"type":"last-id","pointer":"/id","parameter":"after"}}`, `{"data":[{"id":1,"t":"x"},{"id":null,"t":"y"}]}`, "the last record has no /id"},
 		"an object as cursor":    {cursor, `{"data":[],"more":true,"next":{}}`, "is no text"},
 		"another host":           {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://attacker.example/things"}`, "another host"},
 		"another scheme":         {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://127.0.0.1/things"}`, "another host"},

@@ -165,6 +165,8 @@ func (r *run) atCursor(document []byte, start string, read records, told bool, a
 	switch {
 	case err != nil:
 		return err
+	case cursor == "" && read.count > 0 && r.Paging.Type == pagedByLastID:
+		return fault.Newf(fault.Unavailable, "the last record has no %s, so the next page is unknown; check %s", r.Paging.Pointer, r.words.Cursor)
 	case cursor == "", after.Empty == maxEmpty && !told:
 		return nil
 	case r.Paging.In == inBody:
@@ -185,6 +187,7 @@ func (r *run) atCursor(document []byte, start string, read records, told bool, a
 // that the list has ended.
 func (r *run) cursor(raw json.RawMessage) (string, error) {
 	switch {
+	case string(raw) == "0" && r.Paging.Type == pagedByLastID: // an id
 	case len(raw) == 0, string(raw) == "false", string(raw) == "0": // the last two are the words of some APIs for the last page
 		return "", nil
 	case raw[0] == '{', raw[0] == '[', raw[0] == 't':
