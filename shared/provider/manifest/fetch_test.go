@@ -302,6 +302,40 @@ func TestFetch_endless(t *testing.T) {
 	}
 }
 
+// TestFetch_repeated completes a list whose server repeats the last page, and counts each record once. A list that says that it goes on
+// does not end so.
+func TestFetch_repeated(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]string{
+		"page":           `{"paging":{"type":"page","parameter":"page"}}`,
+		"offset":         `{"paging":{"type":"offset","parameter":"skip"}}`,
+		"page that more": `{"paging":{"type":"page","parameter":"page","more":"/more"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			p := serve(t, stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) {
+				rows(w, 2*min(asked, 2), 2, map[string]any{"more": true})
+				asked++
+			})
+			ids, err := p.run(true)
+			if name == "page that more" {
+				if !errors.Is(err, connector.ErrEndless) {
+					t.Errorf("error %v, want %v", err, connector.ErrEndless)
+				}
+				return
+			}
+			errtest.Must(t, err)
+			if diff := cmp.Diff([]string{"0", "1", "2", "3", "4", "5"}, ids); diff != "" {
+				t.Errorf("ids differ (-want +got):\n%s", diff)
+			}
+			if len(p.asked) != 4 {
+				t.Errorf("requests %q, want four", p.asked)
+			}
+		})
+	}
+}
+
 // TestFetch_more reads on behind empty pages that say that the list goes on.
 func TestFetch_more(t *testing.T) {
 	t.Parallel()

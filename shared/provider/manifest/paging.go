@@ -62,6 +62,15 @@ func (r *run) linked(header http.Header) (checkpoint, error) {
 	return r.next(nil, header, records{})
 }
 
+// repeats reports whether a page of a list that counts its pages or its records is the one before again. Some servers answer each number
+// behind the last page so, and this ends the list as an empty page does. A second page that is the first shows that the server ignores
+// the number, and a list that says itself where it ends goes on.
+func (r *run) repeats(document []byte) bool {
+	p := r.Paging
+	counts := p.Type == pagedByNo || p.Type == PagedByOffset
+	return counts && p.More == "" && p.Last == "" && r.at.Pages > 1 && r.at.Page == connector.Digest(document)[:8]
+}
+
 // fills reports whether a first page of so many records may be full, so that the link to a next one can appear while the page stays as it
 // is. The size of a page is a round number, or stands in the query.
 func (r *run) fills(count int) bool {

@@ -41,9 +41,11 @@ func (r *run) page(ctx context.Context, document []byte, header http.Header) (pa
 			t.Reset()
 		}
 	}
-	read, err := r.records(ctx, document, &page)
-	if err != nil {
-		return page, err
+	var read records
+	if !r.repeats(document) {
+		if read, err = r.records(ctx, document, &page); err != nil {
+			return page, err
+		}
 	}
 	page.List, page.Shifting, page.NotBefore = r.Name, r.shifting(), r.exhausted(header)
 	if page.Shifting && !r.at.Since.IsZero() {
