@@ -61,15 +61,16 @@ func (b CredentialsRequest) check(now time.Time) error {
 }
 
 // checkNames returns an error for credentials that the connector refuses, because they do not meet its schema and rules, or because
-// it uses none. No problem quotes a value.
-func (d Deps) checkNames(ctx context.Context, provider string, credentials map[string]string) error {
-	c, err := d.Connectors.Find(ctx, web.Tenant(ctx), provider)
-	if err != nil {
-		return err
-	}
+// they are not those that the configuration needs. No problem quotes a value.
+func checkNames(c connector.Connector, i integration.Integration, credentials map[string]string) error {
 	a, ok := c.(connector.Credentialed)
-	if !ok {
-		return fault.Newf(fault.Conflict, "%s uses no credentials, so none are stored; leave this step out", provider)
+	source, needs := c.(connector.Authenticated)
+	var needed []string
+	if needs {
+		needed = source.NeededCredentials(i.Config)
+	}
+	if !ok || needs && len(needed) == 0 {
+		return fault.Newf(fault.Conflict, "%s uses no credentials as it is configured, so none are stored; leave this step out", i.Provider)
 	}
 	raw, err := json.Marshal(credentials)
 	if err != nil {
@@ -79,17 +80,32 @@ func (d Deps) checkNames(ctx context.Context, provider string, credentials map[s
 	if checker, ok := c.(connector.CredentialChecker); ok && len(problems) == 0 {
 		problems = checker.CheckCredentials(credentials)
 	}
+	if needs && len(problems) == 0 {
+		names := slices.Sorted(maps.Keys(credentials))
+		for _, name := range connector.Missing(c, i.Config, names) {
+			problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is missing, and the configuration needs it"})
+		}
+		for _, name := range names {
+			if !slices.Contains(needed, name) {
+				problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is not used as the integration is configured; leave it out"})
+			}
+		}
+	}
 	return cmp.Or(err, fault.Refuse(fault.Below("/credentials", problems)))
 }
 
 func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct{}, error) {
 	now := d.Now().UTC()
-	if err := cmp.Or(in.Body.check(now), d.checkNames(ctx, in.Provider, in.Body.Credentials)); err != nil {
+	if err := in.Body.check(now); err != nil {
+		return nil, err
+	}
+	known, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider)
+	if err != nil {
 		return nil, err
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), *i)
-		if err != nil {
+		if err := cmp.Or(err, checkNames(known, *i, in.Body.Credentials)); err != nil {
 			return err
 		}
 		storeCredentials(conn, i, s, in.Body.Credentials, now)
