@@ -38,6 +38,7 @@ export { Goal, Goals } from './goals.js';
 export { Memories, Memory, Syncs } from './memory.js';
 export { Paused } from './paused.js';
 export { Receiving } from './receiving.js';
+export { Dismiss } from './dismiss.js';
 export { Recover } from './recover.js';
 export { Replace } from './replace.js';
 export { AskReset, Reset } from './reset.js';

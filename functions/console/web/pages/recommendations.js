@@ -6,8 +6,8 @@ import { forget, usePages } from '../lib/live.js';
 import { outcome, runs } from '../lib/outcome.js';
 import { remedyLabel, remedyPlace, subjectPlace } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
-import { Dialog } from '../ui/dialog.js';
 import { ifMatch, useGuard } from '../ui/guard.js';
+import { Later } from '../ui/later.js';
 import { Action, Choice, Curl, Empty, Evidence, Head, Loading, More, Status, Time, Trouble } from '../ui/parts.js';
 
 /** elsewhere lists the rules whose action a person fills in: the place of its form, and the link's text. */
@@ -53,24 +53,8 @@ export function Suggestion({ of, changed, fresh, as = 'h3' }) {
       ${write && open && html`<button type="button" class="quiet" onClick=${() => setAsk(true)}>Dismiss…</button>`}
       ${write && of.state === 'dismissed' && html`<${Action} label="Reopen" run=${() => decide('reopen')} />`}</span></div>
     ${of.dismissal && html`<p class="note">Dismissed until <${Time} at=${of.dismissal.until} />: ${of.dismissal.text}</p>`}
-    ${ask && html`<${Dismiss} run=${(body) => decide('dismiss', body)} close=${() => setAsk(false)} />`}${guard.dialog}
+    ${ask && html`<${Later} part="Dismiss" run=${(body) => decide('dismiss', body)} close=${() => setAsk(false)} />`}${guard.dialog}
   </article>`;
-}
-
-const reasons = ['not-applicable', 'accepted-risk', 'other-method', 'low-priority', 'planned', 'other'];
-
-/** Dismiss asks for the reason of a dismissal. */
-function Dismiss({ run, close }) {
-  const [reason, setReason] = useState('planned'), [text, setText] = useState(''), [problem, setProblem] = useState(null);
-  const submit = async (e) => {
-    e.preventDefault();
-    try { await run({ reason, text }); close(); } catch (p) { setProblem(p); }
-  };
-  return html`<${Dialog} title="Dismiss the recommendation" close=${close}><form onSubmit=${submit}>
-    <p>It stays away for at most 90 days, and comes back earlier if the matter gets worse. No score changes.</p>
-    <${Choice} label="Reason" value=${reason} options=${reasons.map((r) => [r, sentence(words(r))])} onPick=${setReason} />
-    <label class="field"><span>Why, in your words</span><textarea rows="3" required minlength="10" value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label>
-    <${Trouble} problem=${problem} /><p class="row end"><button type="button" onClick=${close}>Cancel</button><button class="primary">Dismiss</button></p></form><//>`;
 }
 
 export function Recommendations() {
