@@ -14,7 +14,9 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/github"
+	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/githubtest"
+	"orgops/shared/webhook/outbound"
 )
 
 // several serves octo/app and octo/site, and lists them with the archive, which the token may not read, as those of the organization octo.
@@ -97,7 +99,8 @@ func TestFetch_Several(t *testing.T) {
 	}
 }
 
-// TestFetch_Several_Unchanged asks for each list of 30 repositories with its validator, twenty in one fetch.
+// TestFetch_Several_Unchanged asks for each list of 30 repositories with its validator, twenty in one fetch. Of a server that needs four
+// seconds for an answer it asks for three lists, because a fetch that takes too long begins again where it was.
 func TestFetch_Several_Unchanged(t *testing.T) {
 	t.Parallel()
 	names := make([]string, 30)
@@ -106,8 +109,11 @@ func TestFetch_Several_Unchanged(t *testing.T) {
 	}
 	raw, _ := json.Marshal(names)
 	f := serve(t)
+	clock, takes := clocktest.At(monday), time.Duration(0)
+	f.source = github.New(outbound.New(outbound.Options{AllowLoopback: true}), clock.Now)
 	f.config = json.RawMessage(fmt.Sprintf(`{"repositories":%s,"baseUrl":%q}`, raw, f.URL))
 	f.Fail(func(w http.ResponseWriter, r *http.Request) {
+		clock.Advance(takes)
 		if w.Header().Set("ETag", `"same"`); r.Header.Get("If-None-Match") != "" {
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -119,6 +125,11 @@ func TestFetch_Several_Unchanged(t *testing.T) {
 	f.run(false, func(int) { pages++ })
 	if want := 90 / 20; pages > want+1 {
 		t.Errorf("a run without a change has %d pages, want at most %d", pages, want+1)
+	}
+	pages, takes = 1, 4*time.Second
+	f.run(false, func(int) { pages++ })
+	if want := 90 / 3; pages != want {
+		t.Errorf("a run of a slow server has %d pages, want %d", pages, want)
 	}
 }
 

@@ -101,7 +101,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	if len(f.Checkpoint) == 0 && config.isSeveral() {
 		at = at.at(0, names, last)
 	}
-	for asked := 1; ; asked++ {
+	for asked, began := 1, c.now(); ; asked++ {
 		name := names[at.Repository]
 		r.config.Repository, r.last = name, config.stateOf(last, name)
 		page, next, err := r.page(ctx, at)
@@ -120,7 +120,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 			page.State, err = json.Marshal(next.State)
 			return page, err
 		}
-		if !next.unchanged || page.NotBefore.After(c.now()) || asked == maxAsked {
+		if !next.unchanged || page.NotBefore.After(c.now()) || asked == maxAsked || c.now().Sub(began) > longEnough {
 			page.Checkpoint, err = json.Marshal(next)
 			return page, err
 		}
@@ -128,8 +128,12 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	}
 }
 
-// maxAsked limits the requests of one fetch, of which all but the last say that nothing has changed.
-const maxAsked = 20
+// These limit the requests of one fetch, of which all but the last say that nothing has changed: their number, and the time after which
+// none is begun. The rest of the timeout is for the last of them.
+const (
+	maxAsked   = 20
+	longEnough = timeout / 3
+)
 
 // begin returns the checkpoint at which a run of a repository begins.
 func begin(last state) checkpoint {
