@@ -14,8 +14,8 @@ const (
 	rest = 5 * time.Second
 	// dueAgain is how long pending changes may wait until the projector asks for a fold again: the change that asked may have been discarded.
 	dueAgain = time.Minute
-	// maxGathered limits the changes that one commit folds of what is pending.
-	maxGathered = 20_000
+	// maxGathered limits the bytes of records that one commit folds of what is pending, because the process holds all of them.
+	maxGathered = 8 << 20
 )
 
 // follow folds changes, or makes them pending. asked says that a change that came with them asks to fold what is pending.
@@ -96,16 +96,30 @@ func (p *Projector) gather(ctx context.Context, c store.Company, was cached, cha
 	p.keep(c.ID(), was) // for the first attempt
 	defer p.forget(c.ID())
 	var all []store.Change
+	held := 0
 	err = projection.EachPending(ctx, c, was.context, func(waiting []store.Change) (err error) {
-		if all = append(all, waiting...); len(all) < maxGathered {
+		all = append(all, waiting...)
+		if held += bytesOf(waiting); held < maxGathered {
 			return nil
 		}
 		conflict, err = p.attempt(ctx, c, all)
-		all = nil
+		all, held = nil, 0
 		return err
 	})
 	if err != nil {
 		return conflict, err
 	}
 	return p.attempt(ctx, c, append(all, changes...))
+}
+
+// bytesOf returns the size of the records that changes hold.
+func bytesOf(changes []store.Change) (n int) {
+	for _, c := range changes {
+		for _, image := range []*store.Image{c.Old, c.New} {
+			if image != nil {
+				n += len(image.Body)
+			}
+		}
+	}
+	return n
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -318,6 +319,26 @@ func TestProjector_Handle_Pending_Large(t *testing.T) {
 	wantKnown(t, s, "a", known{Changes: 7, Memories: 7})
 	if diff := cmp.Diff(map[string]int{projection.Entity: 1}, s.wrote); diff != "" {
 		t.Errorf("commits (-want +got):\n%s", diff)
+	}
+}
+
+// TestProjector_Handle_Pending_Bytes folds large records that were compressed in several commits, so that a process holds few of them.
+func TestProjector_Handle_Pending_Bytes(t *testing.T) {
+	t.Parallel()
+	const size, each = 64 << 10, 15
+	s, shards := newShards(t), shardNames(24)
+	s.begin(t, shards)
+	text := strings.Repeat("long ", size/5)
+	for k, shard := range shards {
+		for n := range each {
+			s.add(shard, put("a", k*each+n, memory.Entity, memory.Key(fmt.Sprint(k, n)), memory.Memory{Provider: "feed", Body: text}))
+		}
+		s.deliver(t, shard)
+	}
+	s.finish(t, nil)
+	wantKnown(t, s, "a", known{Changes: 24 + 24*each, Memories: 24 + 24*each})
+	if got, want := s.wrote[projection.Entity], 24*each*size/(8<<20); got < want {
+		t.Errorf("the context was written %d times, want at least %d", got, want)
 	}
 }
 

@@ -74,6 +74,9 @@ func pendingKeyOf(shard string) string {
 	return pendingKey(int(sha256.Sum256([]byte(shard))[0]) % pendingItems)
 }
 
+// maxPending limits what an item of pending changes may become, in bytes of JSON: a process that folds reads many of them.
+const maxPending = 2 << 20
+
 // ErrManyPending says that changes do not fit an item of pending changes.
 var ErrManyPending = errors.New("too many pending changes for one item")
 
@@ -136,7 +139,7 @@ func pend(c store.Company, key string, version int64, changes []store.Change) (s
 		return store.Op{}, err
 	}
 	op := c.Save(key, pendingEntity, version, pending{packed})
-	if len(op.Body) > store.MaxBody || len(raw) > maxUnpacked {
+	if len(op.Body) > store.MaxBody || len(raw) > maxPending {
 		return store.Op{}, ErrManyPending
 	}
 	return op.Quietly(), nil
