@@ -171,8 +171,8 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 	if ctx.Err() != nil { // a shutdown is not the provider's failure
 		return s.handBack(ctx, s.Now())
 	}
-	var throttled *connector.ThrottledError
-	if errors.As(cause, &throttled) {
+	throttled := new(connector.ThrottledError)
+	if errors.As(cause, &throttled) && !throttled.Failing {
 		return s.throttled(ctx, throttled.Until.UTC())
 	}
 	if errors.Is(cause, errFinal) || errors.Is(cause, connector.ErrRefused) || errors.Is(cause, connector.ErrEndless) {
@@ -186,7 +186,7 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 	if s.record.Work.Tries >= len(waits) {
 		return s.end(ctx, syncrun.Failed, public(cause))
 	}
-	wait := waits[s.record.Work.Tries]
+	wait := max(waits[s.record.Work.Tries], throttled.Until.Sub(s.Now()))
 	s.record.Work.Tries++
 	s.record.Error = public(cause)
 	return s.handBack(ctx, s.Now().Add(wait))

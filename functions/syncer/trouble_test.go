@@ -296,6 +296,24 @@ func TestSyncer_Throttled_AtOnce(t *testing.T) {
 	}
 }
 
+// TestSyncer_Throttled_Failing waits as long as a failing server asks, but counts its failures: the run fails after the fifth.
+func TestSyncer_Throttled_Failing(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	j := r.request(syncrun.Live)
+	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+		return connector.FetchedPage{}, &connector.ThrottledError{Until: r.Clock.Now().Add(20 * time.Second), Failing: true}
+	})
+	first := r.Clock.Now()
+	due := r.handle(j)
+	if wait := due.Sub(first); wait != 20*time.Second {
+		t.Errorf("the next try is due after %v, want the 20 s that the server asks for", wait)
+	}
+	r.Clock.Set(due)
+	r.finishLate(j, syncrun.Failed)
+	r.wantFetches(5)
+}
+
 // TestSyncer_Throttled_Long ends a run as failed once the provider has throttled each of its fetches for a day. A page in between
 // begins the day again.
 func TestSyncer_Throttled_Long(t *testing.T) {

@@ -147,7 +147,10 @@ type Skipped struct{ Item, Reason string }
 var ErrRefused = errors.New("refused by the provider")
 
 // ThrottledError reports that the provider asks the caller to wait.
-type ThrottledError struct{ Until time.Time }
+type ThrottledError struct {
+	Until   time.Time
+	Failing bool // the provider has failed, so that the same request may fail each time
+}
 
 func (e *ThrottledError) Error() string {
 	return "throttled by the provider until " + e.Until.Format(time.RFC3339)

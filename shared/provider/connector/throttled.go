@@ -18,7 +18,12 @@ const (
 func Throttled(resp *http.Response, now time.Time) error {
 	switch s := resp.StatusCode; {
 	case s == http.StatusTooManyRequests, s >= http.StatusInternalServerError && resp.Header.Get("Retry-After") != "":
-		return &ThrottledError{Until: now.Add(outbound.RetryAfter(resp.Header, now, unstatedWait, longestWait))}
+		return &ThrottledError{Until: now.Add(outbound.RetryAfter(resp.Header, now, unstatedWait, longestWait)), Failing: IsFailing(resp)}
 	}
 	return nil
+}
+
+// IsFailing reports whether an answer tells of a fault of the server, and not that it has no time.
+func IsFailing(resp *http.Response) bool {
+	return resp.StatusCode >= http.StatusInternalServerError && resp.StatusCode != http.StatusServiceUnavailable
 }

@@ -225,7 +225,7 @@ func (c *Connector) check(resp *http.Response, errs complaints) error {
 	}
 	switch s := resp.StatusCode; {
 	case code == "RATELIMITED", connector.Throttled(resp, c.now()) != nil:
-		return &connector.ThrottledError{Until: c.until(resp.Header)}
+		return &connector.ThrottledError{Until: c.until(resp.Header), Failing: connector.IsFailing(resp)}
 	case code == "AUTHENTICATION_ERROR", code == "FORBIDDEN", s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return fault.Wrap(fault.Unavailable, "Linear refuses the key; store a valid one that may read", connector.ErrRefused)
 	case s != http.StatusOK:
