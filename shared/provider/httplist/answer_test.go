@@ -96,6 +96,7 @@ func TestConnector_Fetch_theList(t *testing.T) {
 		`{"data":[{"id":1,"t":"x"}],"errorCode":"0","errorMessage":"Success","hasErrors":false,"result":"ok","status":{"code":200},"meta":{"errors":[]}}`,
 		"\xEF\xBB\xBF" + `{"data":[{"id":1,"t":"x"}],"error":"","status":1}`,
 		`{ "data" : [ { "id" : 1, "t" : "x" } ], "errors" : [ ], "error" : { }, "errorCode" : "0000", "errorMessage" : "No error" }`,
+		`{"data":[{"id":1,"t":"x"}],"errorCode":"200","errorMessage":"Success.","result":450}`,
 	} {
 		f := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, document) })
 		if diff := cmp.Diff([]string{"1"}, f.run(true)); diff != "" {

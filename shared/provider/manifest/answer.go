@@ -29,7 +29,7 @@ func (r *run) check(resp *http.Response, document []byte) error {
 		return err
 	}
 	if r.throttles(resp) {
-		return &connector.ThrottledError{Until: r.until(resp.Header)}
+		return &connector.ThrottledError{Until: r.until(resp.Header), Failing: connector.IsFailing(resp)}
 	}
 	if s := resp.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden {
 		return fault.Wrap(fault.Unavailable, fmt.Sprintf("%s answers %d; check the credentials", r.words.List, s), connector.ErrRefused)
@@ -148,15 +148,17 @@ func (r *run) complaintIn(object json.RawMessage, at string, deeper bool) string
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		value, pointer := members[name], at+"/"+name
-		is, within := isSet, false
+		is, within := isComplaint, false
 		switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
 		case "error", "errors", "errormessage", "errorcode", "haserror", "haserrors":
 		case "ok", "success", "issuccess":
 			is = isFalse
 		case "status", "meta":
 			is, within = isError, deeper
-		case "code", "statuscode", "result":
+		case "code", "statuscode":
 			is = isError
+		case "result": // a number counts
+			is = isFailure
 		default:
 			continue
 		}
@@ -180,14 +182,26 @@ func compact(value json.RawMessage) string {
 	return b.String()
 }
 
-// isSet reports whether a value tells of an error: it is neither empty nor a word or a number for none.
+// isSet reports whether a value is there: it is not empty, false or 0.
 func isSet(value string) bool {
-	switch text := strings.ToLower(strings.Trim(value, `"`)); text {
-	case "null", "false", "[]", "{}", "none", "no error", "ok", "success":
+	switch strings.ToLower(strings.Trim(value, `"`)) {
+	case "null", "false", "", "0", "[]", "{}":
 		return false
-	default:
-		return strings.Trim(text, "0") != ""
 	}
+	return true
+}
+
+// isComplaint reports whether the value of a member that is named for errors tells of one: it is set, and is no word or code for none.
+func isComplaint(value string) bool {
+	text := strings.ToLower(strings.Trim(value, `".`))
+	if code, err := strconv.Atoi(text); err == nil {
+		return code != 0 && (code < 200 || code > 299)
+	}
+	switch text {
+	case "none", "no error", "ok", "success":
+		return false
+	}
+	return isSet(value)
 }
 
 func isFalse(value string) bool {
@@ -199,6 +213,11 @@ func isError(value string) bool {
 	if n, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil {
 		return n >= 400 && n < 600
 	}
+	return isFailure(value)
+}
+
+// isFailure reports whether a value is a word for an error.
+func isFailure(value string) bool {
 	switch strings.ToLower(value) {
 	case `"error"`, `"fail"`, `"failed"`, `"failure"`:
 		return true

@@ -147,7 +147,7 @@ func (d Deleted) is(record json.RawMessage) bool {
 	if len(d.Values) > 0 {
 		return len(value) > 0 && slices.Contains(d.Values, textOf(value))
 	}
-	return len(value) > 0 && isSet(string(value))
+	return len(value) > 0 && isSet(compact(value))
 }
 
 // mapped adds what the stream's mapping makes of a record. A record that no rule matches is left out. A record without an id
