@@ -22,12 +22,12 @@ func (d Deps) bodyLimit(param func(string) string, header http.Header) web.Limit
 }
 
 func limitOf(conn connector.Inbound, header http.Header) web.Limit {
-	large, ok := conn.(connector.Large)
-	if !ok {
-		return web.Limit{Bytes: web.MaxBody, Advice: "send fewer or shorter items at once"}
+	if large, ok := conn.(connector.Large); ok {
+		if limit, advice := large.MaxArrival(header); limit > 0 {
+			return web.Limit{Bytes: limit, Advice: advice}
+		}
 	}
-	limit, advice := large.MaxArrival(header)
-	return web.Limit{Bytes: limit, Advice: advice}
+	return web.Limit{Bytes: web.MaxBody, Advice: "send fewer or shorter items at once"}
 }
 
 // checkCoding returns a fault for a content coding that the service does not decode.

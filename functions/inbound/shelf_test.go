@@ -98,6 +98,24 @@ func TestShelf(t *testing.T) {
 	}
 }
 
+// TestShelf_Large takes the largest push that GitLab documents, and no larger one. GitLab disables a webhook that is refused again and again.
+func TestShelf_Large(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("gitlab", map[string]any{"signingSecret": typed})
+	s.certify("gitlab")
+	push := func(bytes int) string {
+		return `{"object_kind":"push","project":{"path_with_namespace":"octo/app"},"message":"` + strings.Repeat("x", bytes) + `"}`
+	}
+	s.sendAs("gitlab", "", typed, push(24<<20)).Want(202)
+	if refused := s.sendAs("gitlab", "", typed, push(25<<20)).Want(413); !strings.Contains(string(refused.Body), "25 MiB") {
+		t.Errorf("answer %s, want GitLab's limit in it", refused.Body)
+	}
+	s.configure("stripe", map[string]any{"signingSecret": typed})
+	s.certify("stripe")
+	s.sendAs("stripe", "", typed, push(1<<20)).Want(413)
+}
+
 // TestShelf_HMAC takes what a sender signs by a known scheme, and by a scheme that the company describes.
 func TestShelf_HMAC(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ type streamedKey struct{}
 func (d Deps) stream(ctx context.Context, param func(string) string, header http.Header) (context.Context, io.Writer) {
 	company, provider := param("companyId"), param("provider")
 	conn, _ := d.inboundConnector(provider)
-	large, ok := conn.(connector.Large)
+	large, ok := conn.(connector.Streaming)
 	if !ok || !id.Valid(company) || len(outbound.Codings(header)) > 0 {
 		return ctx, nil
 	}

@@ -112,8 +112,13 @@ type Greeted interface {
 type Large interface {
 	Inbound
 	// MaxArrival returns the most bytes of a body with these headers, as the provider documents it, and what to do about a larger
-	// one.
+	// one. The limit is 0 for a provider that documents none.
 	MaxArrival(header http.Header) (limit int64, advice string)
+}
+
+// Streaming is a Large whose signature can be checked while a body arrives.
+type Streaming interface {
+	Large
 	// Stream begins to check a body that is not kept. Verify takes the result in the place of the body, and returns no id.
 	Stream(secrets []string) *scheme.Streamed
 }

@@ -54,7 +54,7 @@ func (*Connector) MaxArrival(header http.Header) (limit int64, advice string) {
 	return MaxPayload, "GitHub sends none above 25 MB"
 }
 
-// Stream implements connector.Large.
+// Stream implements connector.Streaming.
 func (*Connector) Stream(secrets []string) *scheme.Streamed { return signed().Stream(secrets) }
 
 const sample = `{"action":"opened","repository":{"full_name":"%[1]s"},"issue":{"number":1,"title":"A sample issue",` +

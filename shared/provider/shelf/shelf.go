@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -28,6 +29,7 @@ type description struct {
 	Schemes     []string           `json:"schemes"` // in the order in which they are tried
 	Headers     []connector.Header `json:"headers"` // that the mapping needs
 	Ports       []integration.Port `json:"ports"`   // in addition to inbound.receive
+	Largest     int64              `json:"largest"` // bytes of an arrival, if the provider documents more than 1 MiB
 	Sample      struct {
 		Headers map[string]string `json:"headers"`
 		Body    json.RawMessage   `json:"body"`
@@ -35,7 +37,7 @@ type description struct {
 	Mapping json.RawMessage `json:"mapping"`
 }
 
-// Connector receives the webhooks of one kind of provider. It implements connector.Inbound, connector.Uncovered and connector.Greeted.
+// Connector receives the webhooks of one kind of provider. It implements connector.Large, connector.Uncovered and connector.Greeted.
 type Connector struct {
 	kind string
 	load func() description
@@ -166,6 +168,12 @@ func (c *Connector) Headers() []connector.Header {
 		headers = append(headers, connector.Header{Name: name, Description: s.Describe(name)})
 	}
 	return append(headers, d.Headers...)
+}
+
+// MaxArrival implements connector.Large.
+func (c *Connector) MaxArrival(http.Header) (limit int64, advice string) {
+	d := c.load()
+	return d.Largest, fmt.Sprintf("%s documents none above %d MiB", strings.Fields(d.Title)[0], d.Largest>>20)
 }
 
 // Document implements connector.Inbound. The body is the document.
