@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxWhole is the largest number up to which a float64 tells every whole number from the next one.
+// maxWhole is the number below which a float64 tells every whole number from the next one.
 const maxWhole = 1 << 53
 
 // Whole returns JSON in which whole numbers are written in digits alone: 100 for 100.0 and 1e2. JSON Schema takes each of them for an
@@ -44,7 +44,7 @@ func whole(number string) (digits string, ok bool) {
 		return "", false
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxWhole {
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= maxWhole {
 		return "", false
 	}
 	return strconv.FormatInt(int64(f), 10), true

@@ -50,7 +50,7 @@ func moment(s string) (t time.Time, ok bool) {
 		clock, date = "00:"+rest, date.Add(24*time.Hour)
 	}
 	if half := strings.ToUpper(parts[3]); half != "" {
-		clock, form = clock+half, strings.Replace(form, "15", "03", 1)+"PM"
+		clock, form = clock+half, strings.Replace(form, "15", "3", 1)+"PM"
 	}
 	t, err := time.Parse(form, clock)
 	shift, zoned := offset(strings.ToUpper(parts[4]))
