@@ -132,6 +132,9 @@ func (d Deps) accessed(ctx context.Context, provider string) (a accessed, err er
 	if err != nil {
 		return a, err
 	}
+	if !secrets.Of(a.Integration) {
+		return a, fault.New(fault.Conflict, "the integration was deleted and configured again meanwhile; try again")
+	}
 	a.secrets = secrets
 	if a.conn, err = d.Connectors.Of(ctx, c, a.Integration); err != nil {
 		return a, err

@@ -1,7 +1,7 @@
 // Package notifier tells people what happened. It takes jobs from the queue: it stores a notice for each person whom a matter concerns,
 // and sends a notice when it is due.
 //
-// On AWS the queue also has what SES tells about mails that came back or were unwanted: no more mails go to those addresses.
+// On AWS the queue also has what SES tells about mails that came back or were unwanted: no more mails go to those addresses, except the code of a reset.
 //
 // Every state is in the store: the notice, and the person's box with what they were told. A worker claims a notice before it sends it.
 // If the worker is lost after that, the next one sends the mail again under the same Message-ID.

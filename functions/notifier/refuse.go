@@ -29,7 +29,7 @@ func (n *Notifier) returned(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// refuse notes that no more mails go to an address of a user. A repeat changes nothing, and neither does what is known of an address that
+// refuse notes that no more mails go to an address of a user, except the code of a reset. A repeat changes nothing, and neither does what is known of an address that
 // the user no longer has. An administrator who resumes the mails ends it.
 func (n *Notifier) refuse(ctx context.Context, c store.Company, userID, address string, with user.MailRefusal) (err error) {
 	for range tries {

@@ -126,7 +126,7 @@ func (e *Events) followers(d *data.Data) {
 	// A context keeps the position of the last change folded of each shard, so the changes must come in the shard's order: one
 	// batch of a shard at a time. Lambda names the shard in a tumbling window only. The longest window has the fewest empty events at
 	// its end. The table's partition behind the shard writes at most 1,000 units a second, so a batch holds what a busy company changes
-	// in the second for which Lambda gathers it: its context is written once a second for each shard. Of different companies the
+	// in the second for which Lambda gathers it: its context is written about once a second. Of different companies the
 	// projector commits more contexts than the partition can write: 8 at a time, about 10 ms and 3 units each.
 	e.follow(d, e.Projector, projected(), following{batch: 1000, parallel: 1, window: 1, tumbling: 900})
 

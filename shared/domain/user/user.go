@@ -72,7 +72,7 @@ type User struct {
 	InvitedUntil *time.Time `json:"invitedUntil,omitempty" doc:"when the invitation expires, and the user with it; absent once it is accepted"`
 	CreatedAt    time.Time  `json:"createdAt" doc:"when the user was added or invited"`
 	// MailRefusedAt is set by the notifier, when the address turns out to lead to no mailbox or its reader wants no mails.
-	MailRefusedAt   *time.Time  `json:"mailRefusedAt,omitempty" doc:"when a mail to the address was refused for good, came back or was reported as unwanted; no more mails go to it, until resumeMails"`
+	MailRefusedAt   *time.Time  `json:"mailRefusedAt,omitempty" doc:"when a mail to the address was refused for good, came back or was reported as unwanted; no more mails go to it, until resumeMails, except the code of a password reset"`
 	MailRefusedWith MailRefusal `json:"mailRefusedWith,omitempty" enum:"refused,bounced,complained" doc:"why no more mails go to the address; refused: its mail host knows no such mailbox; bounced: a mail came back for good; complained: its reader reported a mail as unwanted"`
 	Since           time.Time   `json:"since,omitzero" doc:"since when the user has had this role and this state: the user decides only on approvals that were asked for later; absent: since createdAt"`
 }

@@ -1,5 +1,5 @@
-// Package egress asks the policy engine about each host that a fetch from a provider reaches. The syncer and the certification
-// use it, so that both obey the same policies.
+// Package egress asks the policy engine about each host that a fetch from a provider reaches. Syncs, certifications,
+// previews and trials use it, so that all obey the same policies.
 package egress
 
 import (
