@@ -411,7 +411,7 @@ export interface UserEventData {
   identity?: string;
   /** when the invitation expires, and the user with it; absent once it is accepted */
   invitedUntil?: string;
-  /** when a mail to the address was refused for good, came back or was reported as unwanted; no more mails go to it, until resumeMails */
+  /** when a mail to the address was refused for good, came back or was reported as unwanted; no more mails go to it, until resumeMails, except the code of a password reset */
   mailRefusedAt?: string;
   /** why no more mails go to the address; refused: its mail host knows no such mailbox; bounced: a mail came back for good; complained: its reader reported a mail as unwanted */
   mailRefusedWith?: MailRefusal;
