@@ -70,7 +70,7 @@ func checkNames(c connector.Connector, i integration.Integration, credentials ma
 		needed = source.NeededCredentials(i.Config)
 	}
 	if !ok || needs && len(needed) == 0 {
-		return fault.Newf(fault.Conflict, "%s uses no credentials as it is configured, so none are stored; leave this step out", i.Provider)
+		return errUnused(i.Provider)
 	}
 	raw, err := json.Marshal(credentials)
 	if err != nil {
@@ -94,6 +94,10 @@ func checkNames(c connector.Connector, i integration.Integration, credentials ma
 	return cmp.Or(err, fault.Refuse(fault.Below("/credentials", problems)))
 }
 
+func errUnused(provider string) error {
+	return fault.Newf(fault.Conflict, "%s uses no credentials as it is configured, so none are stored; leave this step out", provider)
+}
+
 func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct{}, error) {
 	now := d.Now().UTC()
 	if err := in.Body.check(now); err != nil {
@@ -102,6 +106,9 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 	known, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := known.(connector.Credentialed); !ok {
+		return nil, errUnused(in.Provider)
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), *i)
