@@ -60,17 +60,17 @@ func (b CredentialsRequest) check(now time.Time) error {
 	return fault.Refuse(problems)
 }
 
-// checkNames returns an error for credentials that the connector refuses, because they do not meet its schema and rules, or because
-// they are not those that the configuration needs. No problem quotes a value.
-func checkNames(c connector.Connector, i integration.Integration, credentials map[string]string) error {
+// checkNames returns an error for credentials that the connector refuses, because they do not meet its schema and rules. No problem quotes a
+// value.
+func checkNames(c connector.Connector, provider string, credentials map[string]string) error {
 	a, ok := c.(connector.Credentialed)
-	source, needs := c.(connector.Authenticated)
-	var needed []string
-	if needs {
-		needed = source.NeededCredentials(i.Config)
+	if !ok {
+		return errUnused(provider)
 	}
-	if !ok || needs && len(needed) == 0 {
-		return errUnused(i.Provider)
+	var schema struct{ Properties map[string]json.RawMessage }
+	_ = json.Unmarshal(a.CredentialSchema(), &schema) // a connector's schema always decodes
+	if _, authenticated := c.(connector.Authenticated); authenticated && len(schema.Properties) == 0 {
+		return errUnused(provider) // a manifest without authentication
 	}
 	raw, err := json.Marshal(credentials)
 	if err != nil {
@@ -80,18 +80,29 @@ func checkNames(c connector.Connector, i integration.Integration, credentials ma
 	if checker, ok := c.(connector.CredentialChecker); ok && len(problems) == 0 {
 		problems = checker.CheckCredentials(credentials)
 	}
-	if needs && len(problems) == 0 {
-		names := slices.Sorted(maps.Keys(credentials))
-		for _, name := range connector.Missing(c, i.Config, names) {
-			problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is missing, and the configuration needs it"})
-		}
-		for _, name := range names {
-			if !slices.Contains(needed, name) {
-				problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is not used as the integration is configured; leave it out"})
-			}
+	return cmp.Or(err, fault.Refuse(fault.Below("/credentials", problems)))
+}
+
+// checkNeeded returns an error for credentials that are not those that the configuration needs.
+func checkNeeded(c connector.Connector, i integration.Integration, credentials map[string]string) error {
+	source, ok := c.(connector.Authenticated)
+	if !ok {
+		return nil
+	}
+	needed, names := source.NeededCredentials(i.Config), slices.Sorted(maps.Keys(credentials))
+	if len(needed) == 0 {
+		return errUnused(i.Provider)
+	}
+	var problems []fault.FieldError
+	for _, name := range connector.Missing(c, i.Config, names) {
+		problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is missing, and the configuration needs it"})
+	}
+	for _, name := range names {
+		if !slices.Contains(needed, name) {
+			problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is not used as the integration is configured; leave it out"})
 		}
 	}
-	return cmp.Or(err, fault.Refuse(fault.Below("/credentials", problems)))
+	return fault.Refuse(fault.Below("/credentials", problems))
 }
 
 func errUnused(provider string) error {
@@ -104,15 +115,12 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 		return nil, err
 	}
 	known, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider)
-	if err != nil {
+	if err := cmp.Or(err, checkNames(known, in.Provider, in.Body.Credentials)); err != nil {
 		return nil, err
-	}
-	if _, ok := known.(connector.Credentialed); !ok {
-		return nil, errUnused(in.Provider)
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), *i)
-		if err := cmp.Or(err, checkNames(known, *i, in.Body.Credentials)); err != nil {
+		if err := cmp.Or(err, checkNeeded(known, *i, in.Body.Credentials)); err != nil {
 			return err
 		}
 		storeCredentials(conn, i, s, in.Body.Credentials, now)
