@@ -67,11 +67,6 @@ func checkNames(c connector.Connector, provider string, credentials map[string]s
 	if !ok {
 		return errUnused(provider)
 	}
-	var schema struct{ Properties map[string]json.RawMessage }
-	_ = json.Unmarshal(a.CredentialSchema(), &schema) // a connector's schema always decodes
-	if _, authenticated := c.(connector.Authenticated); authenticated && len(schema.Properties) == 0 {
-		return errUnused(provider) // a manifest without authentication
-	}
 	raw, err := json.Marshal(credentials)
 	if err != nil {
 		return err
@@ -83,15 +78,14 @@ func checkNames(c connector.Connector, provider string, credentials map[string]s
 	return cmp.Or(err, fault.Refuse(fault.Below("/credentials", problems)))
 }
 
-// checkNeeded returns an error for credentials that are not those that the configuration needs.
-func checkNeeded(c connector.Connector, i integration.Integration, credentials map[string]string) error {
-	source, ok := c.(connector.Authenticated)
-	if !ok {
-		return nil
-	}
-	needed, names := source.NeededCredentials(i.Config), slices.Sorted(maps.Keys(credentials))
+// checkNeeded does what checkNames does, and returns an error too for credentials that are not those that the configuration needs.
+func checkNeeded(c connector.Authenticated, i integration.Integration, credentials map[string]string) error {
+	needed, names := c.NeededCredentials(i.Config), slices.Sorted(maps.Keys(credentials))
 	if len(needed) == 0 {
 		return errUnused(i.Provider)
+	}
+	if err := checkNames(c, i.Provider, credentials); err != nil {
+		return err
 	}
 	var problems []fault.FieldError
 	for _, name := range connector.Missing(c, i.Config, names) {
@@ -115,12 +109,21 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 		return nil, err
 	}
 	known, err := d.Connectors.Find(ctx, web.Tenant(ctx), in.Provider)
-	if err := cmp.Or(err, checkNames(known, in.Provider, in.Body.Credentials)); err != nil {
+	if err != nil {
 		return nil, err
+	}
+	source, needs := known.(connector.Authenticated)
+	if !needs {
+		if err := checkNames(known, in.Provider, in.Body.Credentials); err != nil {
+			return nil, err
+		}
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		conn, err := d.Connectors.Of(ctx, web.Tenant(ctx), *i)
-		if err := cmp.Or(err, checkNeeded(known, *i, in.Body.Credentials)); err != nil {
+		if err == nil && needs {
+			err = checkNeeded(source, *i, in.Body.Credentials)
+		}
+		if err != nil {
 			return err
 		}
 		storeCredentials(conn, i, s, in.Body.Credentials, now)
