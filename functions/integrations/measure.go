@@ -34,7 +34,7 @@ type MeasurePreviewRequest struct {
 
 // MeasurePreview answers what the value of a goal would be.
 type MeasurePreview struct {
-	Value    string   `json:"value,omitempty" doc:"the value, of the records that were read; absent: there is none" example:"41200.5"`
+	Value    string   `json:"value,omitempty" doc:"the value that the goal would have; absent: the records that were read give none" example:"41200.5"`
 	Complete bool     `json:"complete" doc:"whether every record of the list was read, as each sync does"`
 	Problem  string   `json:"problem,omitempty" doc:"why there is no value, or why the list was not read to its end"`
 	Records  int      `json:"records" doc:"records that were read" format:"int32"`
