@@ -4,6 +4,8 @@ import { everywhere, logIn, looked, need, open, settled } from './browser.mjs';
 const { PAID, PICTURES } = process.env;
 const { browser, page, seen } = await open();
 const main = page.locator('main'), button = (name) => main.getByRole('button', { name, exact: true });
+/** field finds a form's control by its label. A link of the catalogue may have the same words: the page of before stays until the next one is drawn. */
+const field = (label) => main.getByLabel(label).and(page.locator('input, select, textarea'));
 
 /** follow clicks a link of the navigation. */
 async function follow(name) {
@@ -25,7 +27,7 @@ async function connect(words, offer, fields) {
   }
   await page.getByLabel('Search').fill(words);
   await main.getByRole('link', { name: offer, exact: true }).click();
-  for (const [label, value] of fields) await main.getByLabel(label).fill(value);
+  for (const [label, value] of fields) await field(label).fill(value);
   await pictured(`form-${words}`);
   await button('Configure').click();
   await button('Run the certification').click();
@@ -71,15 +73,15 @@ const steps = {
   },
   async goal() { // measured by the money that was paid
     await main.getByText('New goal').click();
-    for (const [label, value] of [['Title', 'Revenue'], ['Due', '2096-12-31'], ['Start value', '0'], ['Target value', '50000'], ['Unit', 'EUR'], ['Where in a record', '/amount_paid'], ['Times', '0.01']]) await main.getByLabel(label).fill(value);
-    await main.getByLabel('Number from').selectOption('Stripe: invoices');
-    await main.getByLabel('Made one by').selectOption('sum');
-    await main.getByLabel('Where in a record').fill('/amount');
+    for (const [label, value] of [['Title', 'Revenue'], ['Due', '2096-12-31'], ['Start value', '0'], ['Target value', '50000'], ['Unit', 'EUR'], ['Where in a record', '/amount_paid'], ['Times', '0.01']]) await field(label).fill(value);
+    await field('Number from').selectOption('Stripe: invoices');
+    await field('Made one by').selectOption('sum');
+    await field('Where in a record').fill('/amount');
     await button('Try the number').click();
     await main.getByText('There is no value, of 2 records. No record of invoices has a number at /amount.').waitFor();
     await main.getByText('The first record').click();
     await main.getByText('"amount_paid":3000000').waitFor();
-    await main.getByLabel('Where in a record').fill('/amount_paid');
+    await field('Where in a record').fill('/amount_paid');
     await button('Try the number').click();
     await main.getByText('The value is 40000, of 2 records.').waitFor();
     await pictured('goal-form');
