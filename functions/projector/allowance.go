@@ -10,7 +10,7 @@ import (
 const (
 	burst    = 30
 	interval = time.Second
-	enough   = 1000 // changes do not wait longer: they hold memory, and places among the changes in flight
+	enough   = 2500 // changes of all companies do not wait longer: they hold memory, and places among the changes in flight
 )
 
 // allowance holds, by company, when its burst is whole again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +112,54 @@ func TestProjector_Run_Busy(t *testing.T) {
 		}
 		if known.Memory.Total != 6000 {
 			t.Errorf("%d memories, want 6000", known.Memory.Total)
+		}
+	})
+}
+
+// crowd delivers fifty changes a second of each of a hundred companies, for three seconds. It notes how many are unfinished at most.
+type crowd struct {
+	folded chan struct{}
+	most   int64
+}
+
+func (f *crowd) Consume(ctx context.Context, _ string, handle func(context.Context, store.Batch, func(error))) error {
+	var (
+		open       sync.WaitGroup
+		unfinished atomic.Int64
+	)
+	for n := range 150 {
+		<-time.After(20 * time.Millisecond)
+		for company := range 100 {
+			open.Add(1)
+			c := put(fmt.Sprint("busy-", company), n+1, memory.Entity, memory.Key(fmt.Sprint(n)), memory.Memory{Provider: "feed"})
+			f.most = max(f.most, unfinished.Add(1))
+			handle(ctx, store.Batch{Changes: []store.Change{c}}, func(error) { unfinished.Add(-1); open.Done() })
+		}
+	}
+	open.Wait()
+	close(f.folded)
+	<-ctx.Done()
+	return nil
+}
+
+// TestProjector_Run_Crowd holds few changes of many busy companies, although no company alone has many.
+func TestProjector_Run_Crowd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &folds{items: map[string]store.Item{}, writes: map[string]int{}, last: map[string]time.Time{}}
+		p := newProjector(s)
+		p.Linger = projector.DefaultLinger
+		f := &crowd{folded: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.Run(ctx, f) }()
+		<-f.folded
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if f.most > 3000 {
+			t.Errorf("%d changes were held, want 2,500 and what arrives while a burst gathers", f.most)
 		}
 	})
 }

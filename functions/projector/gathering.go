@@ -80,14 +80,18 @@ func (g *gathering) wait(ctx context.Context) bool {
 }
 
 // take removes and returns what is waiting, except the changes of a company whose context was written often a moment ago. For them it
-// wakes the worker later.
+// wakes the worker later, unless all companies together have enough.
 func (g *gathering) take(now time.Time) map[string]*pile {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.allowed.forget(now)
+	all := 0
+	for _, p := range g.waiting {
+		all += len(p.changes)
+	}
 	taken, next := map[string]*pile{}, time.Duration(0)
 	for company, p := range g.waiting {
-		if early := g.allowed.wait(company, now); early > 0 && len(p.changes) < enough {
+		if early := g.allowed.wait(company, now); early > 0 && all < enough {
 			if next == 0 || early < next {
 				next = early
 			}
