@@ -154,6 +154,9 @@ func (d Deps) putConnector(ctx context.Context, in *putConnectorInput) (*web.Tag
 	if err != nil {
 		return nil, err
 	}
+	if err := fault.Refuse(m.CheckAddresses(d.Client)); err != nil {
+		return nil, err
+	}
 	if err := d.checkKind(in.Kind, m.Kind); err != nil {
 		return nil, err
 	}

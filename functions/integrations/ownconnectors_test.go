@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/functions/integrations"
+	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
@@ -301,4 +302,34 @@ func TestConnectorTrial(t *testing.T) {
 	}
 	s.wantNone(integration.ManifestPrefix)
 	s.wantNone(integration.Prefix)
+}
+
+// TestOwnConnector_Addresses refuses a manifest whose requests lead to no valid address, under the examples of its variables, where it is
+// stored and where it is tried.
+func TestOwnConnector_Addresses(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const path = `"path":"/{team}"`
+	for name, tt := range map[string]struct{ base, old, edit, pointer, detail string }{
+		"a space at the end":     {base: "https://example.com/v1 ", pointer: "/base", detail: "begins or ends with white space; remove it"},
+		"a private host":         {base: "https://10.0.0.1", pointer: "/base", detail: "the host's address is not public"},
+		"a host that is no host": {"https://{h}.example.com", `"configuration":{`, `"configuration":{"h":{"title":"H","description":"H","enum":["a b"]},`, "/configuration/h", "must be an absolute http or https url with a host, such as https://example.com/hooks"},
+		"a url with a query":     {"{u}", `"configuration":{`, `"configuration":{"u":{"title":"U","description":"U","form":"url","example":"https://example.com/?a"},`, "/configuration/u", "must not have a query"},
+		"a path with a space":    {"https://example.com", path, `"path":"/a b"`, "/streams/0/request/path", "leads to https://example.com/a b: has a space at byte 22; write %20"},
+		"a percent sign":         {"https://example.com", path, `"path":"/{team}/%zz"`, "/streams/0/request/path", "leads to https://example.com/support/%zz: has a % at byte 29 without two hexadecimal digits; write %25 for a percent sign"},
+	} {
+		text := ticketManifest(tt.base)
+		if tt.old != "" {
+			text = ticketManifest(tt.base, tt.old, tt.edit)
+		}
+		want := []fault.FieldError{{Pointer: tt.pointer, Detail: tt.detail}}
+		if diff := cmp.Diff(want, s.Do("PUT", s.connectors("/tickets"), s.A.Token, text).WantProblem(422, "invalid").Errors); diff != "" {
+			t.Errorf("%s: problems (-want +got):\n%s", name, diff)
+		}
+		tried := `{"manifest":` + text + `,"configuration":{"team":"a"},"credentials":{"token":"x"}}`
+		if got := s.Do("POST", s.connectors("/test"), s.A.Token, tried).WantProblem(422, "invalid").Errors[0].Pointer; got != "/manifest"+tt.pointer {
+			t.Errorf("%s: the trial's problem is at %s, want /manifest%s", name, got, tt.pointer)
+		}
+	}
+	s.wantNone(integration.ManifestPrefix)
 }

@@ -211,7 +211,7 @@ func (d Deps) checkClient(ctx context.Context, c store.Company, s *client.Stored
 		return fault.Refuse(problems)
 	}
 	if s.Federation != nil {
-		problems = append(problems, d.Client.CheckURL("/federation/issuer", s.Federation.Issuer)...)
+		problems = append(problems, d.Client.CheckBase("/federation/issuer", s.Federation.Issuer)...)
 	}
 	owner, _, err := company.GetUser(ctx, c, s.Owner)
 	if err != nil && fault.KindOf(err) != fault.NotFound {

@@ -80,10 +80,7 @@ func (d Deps) problems(in SignOnRequest) []fault.FieldError {
 		refuse("/saml", "must be there with the protocol saml, and only with it")
 	}
 	if in.Protocol == sso.OIDC && in.OIDC != nil {
-		out = append(out, d.Client.CheckURL("/oidc/issuer", in.OIDC.Issuer)...)
-		if strings.ContainsAny(in.OIDC.Issuer, "?#") {
-			refuse("/oidc/issuer", "an issuer has no query and no fragment")
-		}
+		out = append(out, d.Client.CheckBase("/oidc/issuer", in.OIDC.Issuer)...)
 		if slices.ContainsFunc(in.OIDC.Scopes, func(s string) bool { return s == "" || len(s) > 128 || strings.ContainsAny(s, " \"\\") }) {
 			refuse("/oidc/scopes", "a scope has 1 to 128 characters, without spaces, quotes and backslashes")
 		}

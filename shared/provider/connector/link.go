@@ -33,7 +33,10 @@ func OnHost(base *url.URL, target string) (address string, err error) {
 		return "", fault.New(fault.Unavailable, "the next page's link is longer than 4,096 bytes, or not in UTF-8")
 	}
 	next, err := base.Parse(target)
-	if err != nil || next.User != nil || outbound.Origin(next.String()) != outbound.Origin(base.String()) {
+	if err != nil {
+		return "", fault.New(fault.Unavailable, "the next page's link is no url; the provider has to fix that")
+	}
+	if next.User != nil || outbound.Origin(next.String()) != outbound.Origin(base.String()) {
 		return "", fault.New(fault.Unavailable, "the next page's link leads to another host; it is not followed")
 	}
 	next.Fragment, next.RawFragment = "", ""

@@ -59,11 +59,11 @@ func TestNextOnHost(t *testing.T) {
 		{`<http://api.example.com/>; rel="next"`, "", "another host"},
 		{`<https://user@api.example.com/>; rel="next"`, "", "another host"},
 		{`<https://api.example.com:8443/>; rel="next"`, "", "another host"},
-		{`<%zz>; rel="next"`, "", "another host"},
+		{`<%zz>; rel="next"`, "", "is no url"},
 		{`</other; rel="next"`, "", "cannot be read"},
 		{"<?page=\xff>; rel=next", "", "not in UTF-8"},
 		{"<?page=" + strings.Repeat("9", 4096) + ">; rel=next", "", "longer than 4,096 bytes"},
-		{"<?page=\x01>; rel=next", "", "another host"},
+		{"<?page=\x01>; rel=next", "", "is no url"},
 	}
 	for _, tt := range tests {
 		header := http.Header{}

@@ -5,7 +5,6 @@ package github
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -58,11 +57,7 @@ func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	if problems := config.checkNames(); len(problems) > 0 || config.BaseURL == "" {
 		return problems
 	}
-	problems := c.client.CheckURL("/baseUrl", config.BaseURL)
-	if strings.Contains(config.BaseURL, "?") {
-		problems = append(problems, fault.FieldError{Pointer: "/baseUrl", Detail: "must not have a query"})
-	}
-	return problems
+	return c.client.CheckBase("/baseUrl", config.BaseURL)
 }
 
 // checkNames lists the problems of what a configuration names.

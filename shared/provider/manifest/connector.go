@@ -92,7 +92,7 @@ func (c *Connector) CheckConfig(config json.RawMessage) []fault.FieldError {
 			at = fault.Pointer(name)
 		}
 	}
-	return c.client.CheckURL(at, m.base(m.valuesOf(config)))
+	return c.client.CheckBase(at, m.base(m.valuesOf(config)))
 }
 
 // Fetch implements connector.Source.

@@ -104,6 +104,7 @@ func TestConnector_CheckConfig(t *testing.T) {
 		"an address":       {"{v}/api", "url", "https://git.example.com/x/", "https://git.example.com/x/api", ""},
 		"a part of a path": {"https://api.example.com/{v}", "text", "../../a b", "https://api.example.com/..%2F..%2Fa%20b", ""},
 		"a private host":   {"https://{v}/api", "host", "10.0.0.1", "https://10.0.0.1/api", "/v"},
+		"a query":          {"{v}/api", "url", "https://git.example.com/?a=1", "https://git.example.com/?a=1/api", "/v"},
 		"no https":         {"{v}/api", "url", "http://git.example.com", "http://git.example.com/api", "/v"},
 		"localhost":        {"https://{v}/api", "host", "localhost:8080", "https://localhost:8080/api", "/v"},
 	}

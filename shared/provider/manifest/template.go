@@ -1,10 +1,14 @@
 package manifest
 
 import (
+	"cmp"
 	"net/url"
+	"strconv"
 	"strings"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/base/text"
+	"orgops/shared/webhook/outbound"
 )
 
 // variable matches the place of a variable in a text.
@@ -46,6 +50,34 @@ func (m *Manifest) address(s *stream, values map[string]string) string {
 		}
 	}
 	return address
+}
+
+// CheckAddresses lists what is wrong with the addresses of the first requests, under the examples of the variables. A configuration of
+// other values is checked by itself.
+func (m *Manifest) CheckAddresses(client *outbound.Client) []fault.FieldError {
+	values := map[string]string{}
+	for name, v := range m.Configuration {
+		values[name] = cmp.Or(v.Default, v.Example)
+		if len(v.Enum) > 0 {
+			values[name] = v.Enum[0]
+		}
+	}
+	at := fault.Pointer("base")
+	if names := namesIn(m.Base); len(names) > 0 {
+		at = fault.Pointer("configuration", names[0])
+	}
+	if problems := client.CheckBase(at, m.base(values)); len(problems) > 0 {
+		return problems
+	}
+	var all []fault.FieldError
+	for n, s := range m.streams {
+		address := m.address(s, values)
+		for _, p := range client.CheckURL(fault.Pointer("streams", strconv.Itoa(n), "request", "path"), address) {
+			p.Detail = "leads to " + address + ": " + p.Detail
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // base returns the address that every request begins with. A value of the form url or host stands as it is.

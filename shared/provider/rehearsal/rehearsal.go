@@ -50,7 +50,8 @@ type Action struct {
 }
 
 // Run fetches pages as a full sync does. It returns the pages that it has fetched, the page that failed included, and whether more follows.
-// A fault.Invalid lists what is wrong with the configuration or the credentials, each with its place in an object of both.
+// A fault.Invalid lists what is wrong with the manifest's addresses, the configuration or the credentials, each with its place in an object
+// of the three.
 func (t Trial) Run(ctx context.Context) (pages []Page, more bool, err error) {
 	wire := &wire{client: t.Client, recorded: t.Recorded, credentials: t.Credentials}
 	client := t.Client.Through(wire)
@@ -108,13 +109,13 @@ func (t Trial) permitted(ctx context.Context, fetch Fetch) (connector.FetchedPag
 	return t.Permit(ctx, fetch)
 }
 
-// check refuses a configuration and credentials that the manifest does not allow.
+// check refuses a manifest that leads to no address, and a configuration and credentials that the manifest does not allow.
 func (t Trial) check(c *manifest.Connector) error {
 	problems, err := t.Check(c.Schema(), t.Config)
 	if err == nil && len(problems) == 0 {
 		problems = c.CheckConfig(t.Config)
 	}
-	problems = fault.Below("/configuration", problems)
+	problems = append(fault.Below("/manifest", t.Manifest.CheckAddresses(t.Client)), fault.Below("/configuration", problems)...)
 	if len(t.Credentials) > 0 {
 		given, _ := json.Marshal(t.Credentials) // texts always encode
 		wrong, failed := t.Check(c.CredentialSchema(), given)

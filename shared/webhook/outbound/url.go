@@ -54,6 +54,15 @@ func (c *Client) CheckURL(pointer, raw string) []fault.FieldError {
 	return problems
 }
 
+// CheckBase lists what CheckURL does, and refuses a query. Use it for a URL to which the service appends a path.
+func (c *Client) CheckBase(pointer, raw string) []fault.FieldError {
+	problems := c.CheckURL(pointer, raw)
+	if strings.Contains(raw, "?") {
+		problems = append(problems, fault.FieldError{Pointer: pointer, Detail: "must not have a query"})
+	}
+	return problems
+}
+
 func portProblem(u *url.URL) string {
 	if strings.HasSuffix(u.Host, ":") {
 		return "the port after the colon is missing"
