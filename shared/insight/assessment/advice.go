@@ -234,12 +234,11 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 	}
 	r := Recommendation{
 		Title: "Rotate the signing secret of " + v.called(p), Priority: recommendation.P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
-		Operation: v.operation("rotate-integration-secret", p),
+		Operation: v.operation(rotation(i), p),
 		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "age of the secret", Value: days(age), Unit: "days", At: i.SecretAt, Href: v.integrationHref(p)}},
 	}
 	if !isEndpoint(i) {
-		r.Operation = v.operation("get-integration", p)
 		r.Rationale = fmt.Sprintf("The secret is %s old. Make a new one at the provider and store it; the old one is also accepted for 24 more hours.", phrase.Span(age))
 	}
 	if age >= secretFail {

@@ -226,6 +226,7 @@ func TestHealth_Checks(t *testing.T) {
 		{"secret-age", "89 days", secret(89 * day), assessment.Pass, ""},
 		{"secret-age", "90 days", secret(90 * day), assessment.Warn, "rotate-integration-secret"},
 		{"secret-age", "180 days", secret(180 * day), assessment.Fail, "rotate-integration-secret"},
+		{"secret-age", "of one that only receives", newCompany().integration("github", integration.InboundReceive, func(i *projection.Integration) { i.SecretAt = noon().Add(-90 * day) }), assessment.Warn, "get-integration"},
 
 		{"credential-expiry", "no known end", credentials(400 * day), assessment.NotApplicable, ""},
 		{"credential-expiry", "more than 14 days", ending(14*day + time.Minute), assessment.Pass, ""},

@@ -15,7 +15,7 @@ import (
 )
 
 // FormulaVersion names the version of this package's rules, weights and thresholds. Raise it whenever one of them changes.
-const FormulaVersion = "7"
+const FormulaVersion = "8"
 
 // AsOf returns the time that an assessment is about: now, cut to the minute.
 func AsOf(now time.Time) time.Time { return now.UTC().Truncate(time.Minute) }

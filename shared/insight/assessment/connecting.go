@@ -79,7 +79,16 @@ func (v view) mayPull(i projection.Integration) bool { return i.Allows(v.asOf, i
 
 func secretAge(v view) verdict {
 	return v.oldest("signing secret", func(i projection.Integration) time.Time { return i.SecretAt },
-		secretWarn, secretFail, "rotate-integration-secret")
+		secretWarn, secretFail, rotation)
+}
+
+// rotation returns the operation that begins a new signing secret. The secret of an integration that only receives is made at the
+// provider, and its page says how.
+func rotation(i projection.Integration) string {
+	if isEndpoint(i) {
+		return "rotate-integration-secret"
+	}
+	return "get-integration"
 }
 
 // storedAt returns when credentials were stored by hand, or zero. The service renews those of a connection.
@@ -92,7 +101,7 @@ func storedAt(i projection.Integration) time.Time {
 
 func credentialAge(v view) verdict {
 	return v.oldest("credentials", storedAt,
-		credentialWarn, credentialFail, "put-integration-credentials")
+		credentialWarn, credentialFail, func(projection.Integration) string { return "put-integration-credentials" })
 }
 
 // hasExpiry reports whether it is known of any credentials when they expire.
@@ -113,7 +122,7 @@ func credentialExpiry(v view) verdict {
 }
 
 // oldest grades the age of the oldest item of a kind that integrations may have, such as signing secrets.
-func (v view) oldest(what string, made func(projection.Integration) time.Time, warn, fail time.Duration, operation string) verdict {
+func (v view) oldest(what string, made func(projection.Integration) time.Time, warn, fail time.Duration, operation func(projection.Integration) string) verdict {
 	var found verdict
 	oldest, provider := time.Duration(-1), ""
 	for _, p := range v.providers {
@@ -130,7 +139,7 @@ func (v view) oldest(what string, made func(projection.Integration) time.Time, w
 	found.status = grade(oldest, warn, fail)
 	found.reason = fmt.Sprintf("the oldest, of %s, is %s old; %s is a warning, %s a failure", v.called(provider), phrase.Span(oldest), phrase.Span(warn), phrase.Span(fail))
 	if found.status != Pass {
-		found.remedy = v.remedy(operation, provider)
+		found.remedy = v.remedy(operation(v.Integrations[provider]), provider)
 	}
 	return found
 }
