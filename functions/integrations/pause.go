@@ -11,7 +11,8 @@ import (
 	"orgops/shared/web"
 )
 
-// resumeWindow limits how far back the events lie whose deliveries a resumption sends: longer than the schedule.
+// resumeWindow limits how far back the events lie whose deliveries a resumption sends, because it reads each delivery of the window. It is
+// more than twice the schedule of 3 days. A delivery of an older event was retried by a person, and goes on by its own schedule.
 const resumeWindow = 7 * 24 * time.Hour
 
 // resumeIntegration ends the pause of an endpoint and requests a recovery of the deliveries that wait for its end. If attempts have

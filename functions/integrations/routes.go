@@ -113,7 +113,8 @@ func Register(api huma.API, d Deps) {
 			"endpoint is paused, it includes the deliveries that wait for the end of the pause; resume-integration ends it.", 202, write), d.recoverIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/resume", "resume-integration", "End a pause of an endpoint",
 		"An endpoint is paused after five failed attempts in a row, or when it asks for a wait with Retry-After. Ends that now, and sends the deliveries that wait "+
-			"for it: after failures one attempt first, which decides. Without a pause, it sends what is due.", 202, write), d.resumeIntegration)
+			"for it: after failures one attempt first, which decides. Without a pause, it sends what is due. A delivery of an event that is older than 7 days, which a person retried, "+
+			"keeps the time of its next attempt.", 202, write), d.resumeIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/recoveries/{recoveryId}", "get-integration-recovery", "Get a recovery with its counts",
 		"Counts what became of the deliveries that the recovery sent again. Recoveries are kept for 30 days.", 200, read), d.getRecovery)
 }

@@ -31,7 +31,7 @@ type Integration struct {
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
 	Health        Health                       `json:"health" doc:"its recent results"`
-	Paused        *delivery.Pause              `json:"paused,omitempty" doc:"of an endpoint: why it gets no attempts now, and until when; its deliveries wait, and resume-integration ends the pause"`
+	Paused        *delivery.Pause              `json:"paused,omitempty" doc:"of an endpoint: why it gets no attempts now, and until when; its deliveries wait, and resume-integration ends the pause. A list reads the pauses of at most 20 endpoints that failed within a day, get-integration that of each"`
 	Selected      []selection.Counts           `json:"selected,omitempty" doc:"of an endpoint with a filter or a transformation: what became of the events of the last days, the latest day first; only get-integration shows it"`
 	Schedule      *Schedule                    `json:"schedule,omitempty" doc:"how often it is synced without a request; absent: only on request"`
 	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was stored"`
