@@ -28,7 +28,13 @@ const states = { claim: 'claimed', dismiss: 'dismissed', reopen: 'active' };
 /** decided lists what persons decided about a recommendation. */
 const decided = ({ state, dismissal }) => ({ State: state, 'Dismissed because': dismissal?.text });
 
-/** Suggestion is one recommendation with its evidence and its one action. */
+/** useDone keeps what the last action of a list said, above the list: once that is read again, the action's card may be gone. */
+export function useDone(reload) {
+  const [said, setSaid] = useState('');
+  return [said && html`<p class="note" role="status">${said}</p>`, (text) => { if (text) setSaid(text); reload(); }];
+}
+
+/** Suggestion is one recommendation with its evidence and its one action. changed is told what came of the action. */
 export function Suggestion({ of, changed, fresh, as = 'h3' }) {
   const about = subjectPlace(of.subject), own = allowed(of.operation), see = `See the ${of.subject?.type}`;
   const [to, label] = of.operation ? [remedyPlace(of.operation), own ? 'Look first' : remedyLabel(of.operation)] : elsewhere[of.rule] ?? [about, see];
@@ -36,8 +42,7 @@ export function Suggestion({ of, changed, fresh, as = 'h3' }) {
     const { body } = await call(of.operation.method, of.operation.href, { body: of.operation.body }), said = outcome(of.operation.operation, body);
     forget('');
     if (said.bad) return said; // a list that is read again would drop it
-    changed?.();
-    return `${said} The recommendation ends when its condition does.`;
+    changed?.(`${of.title}: ${said} The recommendation ends when its condition does.`);
   };
   const [ask, setAsk] = useState(false), open = of.state === 'active' || of.state === 'claimed', write = may('intelligence:write');
   const path = `intelligence/recommendations/${of.id}`, again = () => { forget(''); changed?.(); };
@@ -60,13 +65,13 @@ export function Suggestion({ of, changed, fresh, as = 'h3' }) {
 export function Recommendations() {
   const { priority = '', state = '' } = route.value.query;
   const query = new URLSearchParams({ limit: '50', ...(priority && { priority }), ...(state && { state }) });
-  const path = `intelligence/recommendations?${query}`, page = usePages(path);
+  const path = `intelligence/recommendations?${query}`, page = usePages(path), [said, changed] = useDone(page.reload);
   return html`<${Head} title="Recommendations" about="What the facts ask for. One ends by itself when its condition does."><${Curl} path=${path} /><//>
     <div class="filters"><${Choice} label="Priority" value=${priority} options=${[['', 'All'], ...['P1', 'P2', 'P3', 'P4'].map((p) => [p, p])]} onPick=${(v) => filter({ priority: v })} />
       <${Choice} label="State" value=${state} options=${[['', 'Open'], ...['active', 'claimed', 'succeeded', 'failed', 'dismissed'].map((s) => [s, sentence(words(s))])]} onPick=${(v) => filter({ state: v })} /></div>
-    <${Trouble} problem=${page.problem} retry=${page.reload} />
+    ${said}<${Trouble} problem=${page.problem} retry=${page.reload} />
     ${page.items.length === 0 && page.loading && html`<${Loading} />`}
     ${page.items.length === 0 && !page.loading && !page.problem && html`<${Empty} title=${priority || state ? 'None match' : 'No recommendations'}>${priority || state
       ? html`<button type="button" class="small" onClick=${() => filter({ priority: '', state: '' })}>Show all open ones</button>` : 'Recommendations appear when a rule finds something to do.'}<//>`}
-    <div class="stack">${page.items.map((r) => html`<${Suggestion} key=${r.id} of=${r} fresh=${page.fresh.has(r)} as="h2" changed=${page.reload} />`)}</div><${More} of=${page} />`;
+    <div class="stack">${page.items.map((r) => html`<${Suggestion} key=${r.id} of=${r} fresh=${page.fresh.has(r)} as="h2" changed=${changed} />`)}</div><${More} of=${page} />`;
 }

@@ -7,7 +7,7 @@ import { placeOf, subjectPlace } from '../lib/places.js';
 import { times } from '../lib/prefs.js';
 import { Await, Empty, Fresh, Head, Status, Time } from '../ui/parts.js';
 import { Bars, Progress, Ring } from '../ui/charts.js';
-import { Suggestion } from './recommendations.js';
+import { Suggestion, useDone } from './recommendations.js';
 import { Capped, Checks, Ladder } from './health.js';
 import { FirstSteps } from './first.js';
 
@@ -60,8 +60,9 @@ function Health({ of }) {
 }
 
 function Next({ of, begun, reload }) {
-  if (!of.length) return html`<${Empty} title="No recommendations">Recommendations appear when a rule finds something to do: a goal that drifts, an endpoint that fails, a certification that expires.<//>`;
-  return html`<div class="grid three">${of.slice(0, 3).map((r) => html`<${Suggestion} key=${r.id} of=${r} changed=${reload} />`)}</div>
+  const [said, changed] = useDone(reload);
+  if (!of.length) return html`${said}<${Empty} title="No recommendations">Recommendations appear when a rule finds something to do: a goal that drifts, an endpoint that fails, a certification that expires.<//>`;
+  return html`${said}<div class="grid three">${of.slice(0, 3).map((r) => html`<${Suggestion} key=${r.id} of=${r} changed=${changed} />`)}</div>
     ${of.length > 3 && html`<p><a href="#/recommendations">All recommendations</a></p>`}`;
 }
 

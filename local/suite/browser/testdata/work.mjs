@@ -64,6 +64,11 @@ const steps = {
     const card = (rule) => main.locator('article').filter({ hasText: rule });
     await card('certify-integration').getByRole('button', { name: 'Certify', exact: true }).click();
     await card('certify-integration').getByText('Not certified: see the failed checks.').waitFor();
+    await page.route('**/integrations/github/certification', (r) => r.fulfill({ json: { passed: true, state: 'certified', checks: [] } }));
+    await page.route('**/intelligence/recommendations?*', (r) => r.fulfill({ json: { items: [one('rotate-secret', 'rotate-integration-secret', `${at}/secret`)] } })); // the list without it
+    await card('certify-integration').getByRole('button', { name: 'Certify', exact: true }).click();
+    await card('certify-integration').waitFor({ state: 'detached' });
+    await main.getByRole('status').getByText('certify-integration: Certified.').waitFor();
     need('the buttons that rotate a secret', await card('rotate-secret').getByRole('button', { name: 'Rotate the secret' }).count(), 0);
     await card('rotate-secret').getByRole('link', { name: 'Rotate the secret' }).click();
     await page.getByRole('heading', { name: 'Switches' }).waitFor();
@@ -174,6 +179,11 @@ const steps = {
     });
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('webhook-third');
     await page.waitForFunction(() => document.querySelector('main table') && !document.querySelector('main table').innerText.includes('webhook-other'));
+    await page.route('**/integrations', (r) => r.fulfill({ json: { items: [] } })); // as after the last endpoint was deleted
+    await visit(page, '#/today');
+    await visit(page, '#/deliveries');
+    await rows.filter({ hasText: 'webhook-third' }).first().waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
   },
   async events() { // the catalogue, with a schema and an example
     await visit(page, '#/integrations');
@@ -231,6 +241,34 @@ const steps = {
     need('the preferences', [chosen.timeZone, chosen.quiet, chosen.channels.alert], ['Europe/Berlin', { from: '22:00', to: '07:00' }, []]);
     await everywhere(page, 'the account');
   },
+  async print() { // what is folded is printed, without what only a screen can use, dark on light, and no wider than the paper
+    await visit(page, '#/integrations/github/mapping');
+    await main.getByText('Try it on a body of your own').waitFor();
+    await page.setViewportSize({ width: 718, height: 1000 }); // A4 with margins
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    const [folded, used, background, width] = await page.evaluate(() => [
+      [...document.querySelectorAll('main details:not([open]) > :not(summary)')].map((e) => e.checkVisibility()),
+      [...document.querySelectorAll('aside, button, .tabs, .filters')].filter((e) => e.checkVisibility()).length,
+      getComputedStyle(document.documentElement).backgroundColor, document.documentElement.scrollWidth,
+    ]);
+    need('the folded parts', folded.length > 0 && folded.every(Boolean), true);
+    need('what only a screen can use', used, 0);
+    need('the background', background, 'rgb(246, 245, 241)');
+    need('the width', width, 718);
+    await page.emulateMedia({ media: 'screen', colorScheme: 'light' });
+    await page.setViewportSize({ width: 1280, height: 600 });
+  },
+  async erasure() { // asked for by the company's name, and it waits for another person
+    await visit(page, '#/operations/erasure');
+    await main.getByRole('button', { name: 'Ask for the erasure…' }).click();
+    const ask = page.getByRole('dialog').getByRole('button', { name: 'Ask', exact: true });
+    need('asking without the name', await ask.isDisabled(), true);
+    await page.getByRole('dialog').getByRole('textbox').fill((await api('GET', 'intelligence/context')).company.name);
+    await ask.click();
+    await main.getByRole('status').getByRole('link', { name: 'the answer of another person' }).click();
+    await main.getByRole('button', { name: 'Withdraw' }).click();
+    await main.getByRole('button', { name: 'Withdraw' }).waitFor({ state: 'detached' });
+  },
   async words() { // what strangers write pushes nothing away and is cut nowhere, on every page that a link leads to
     const hostile = ['Donaudampfschifffahrtsgesellschaftskapitaen'.repeat(6), `<img src=x onerror=alert(1)><b>${'W'.repeat(90)}`, 'شركةالملاحةالبخارية'.repeat(12), '👩‍👩‍👧‍👦🏴‍☠️'.repeat(40), `https://example.com/${'a'.repeat(300)}`];
     let turn = 0;
@@ -257,7 +295,7 @@ const steps = {
       need(`what is cut on ${place}`, cut, []);
       queue.push(...await linked());
     }
-    const missing = ['#/health', '#/recommendations', '#/timeline', '#/integrations', '#/integrations/webhook/settings', '#/connect', '#/deliveries', '#/memory', '#/goals', '#/syncs', '#/events', '#/account', '#/operations/audit', '#/operations/users', '#/operations/channels', '#/operations/sso'].filter((p) => !seen.has(p));
+    const missing = ['#/health', '#/recommendations', '#/timeline', '#/integrations', '#/integrations/webhook/settings', '#/connect', '#/deliveries', '#/memory', '#/goals', '#/syncs', '#/events', '#/account', '#/operations/audit', '#/operations/users', '#/operations/channels', '#/operations/sso', '#/operations/export', '#/operations/erasure', '#/operations/approvals'].filter((p) => !seen.has(p));
     need('pages that no link leads to', missing, []);
     console.log(`${seen.size} pages at 360 pixels: ${[...seen.keys()].join(' ')}`);
     await page.setViewportSize({ width: 1280, height: 700 });
