@@ -73,5 +73,5 @@ func (d Deps) getContext(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(*in, etag, web.Ready(facts.Context))
+	return web.Respond(*in, etag, web.Ready(facts.Shown()))
 }

@@ -21,7 +21,7 @@ import (
 // Usage reports what a company uses. The service writes nothing to count it: the numbers come from the company's context and from
 // the records of the last day. The hosted service counts requests at its gateway, which refuses those beyond the limits.
 type Usage struct {
-	ContextVersion int64       `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
+	ContextVersion int64       `json:"contextVersion" doc:"version of the company context behind the result; records of which the context shows nothing but the size do not raise it" example:"1284"`
 	AsOf           time.Time   `json:"asOf" doc:"the minute for which the result holds"`
 	Plan           string      `json:"plan" doc:"the company's plan" example:"free"`
 	Limits         *PlanLimits `json:"limits,omitempty" doc:"what the plan allows on the hosted service; a local process has no such limits. Absent for a plan without limits"`

@@ -139,7 +139,7 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	}
 	steps, entries, failures := fold(was.context, changes)
 	next := steps[len(steps)-1]
-	touched, err := projection.Track(c, was.context, next, changes)
+	touched, err := projection.Track(c, was.version, was.context, next, changes)
 	if (len(entries) > maxEntries || err != nil) && len(changes) > 1 { // more than a commit may hold: fold one half after the other
 		half := len(changes) / 2
 		if conflict, err = p.attempt(ctx, c, changes[:half]); err != nil {
@@ -156,7 +156,7 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 		p.Logger.WarnContext(ctx, "rebuild of a company's context ended", "company", c.ID(), "rebuild", next.Rebuilding.ID, "error", err)
 		next.Rebuilding = projection.Rebuilding{}
 	}
-	if next.ContextVersion == was.context.ContextVersion {
+	if !next.Differs(was.context) {
 		return false, nil
 	}
 	if !next.Gathers && next.Scattered() {

@@ -28,7 +28,7 @@ func isTimer(c store.Company, key string) bool { return strings.Contains(key, "#
 // brief returns the op that sets the timer of the weekly brief, when the changes folded are the first ones of the company or
 // the first since the last brief was due. The entry of each brief is such a change, so the briefs go on by themselves.
 func brief(c store.Company, was, next projection.Context, now time.Time) []store.Op {
-	if !was.UpdatedAt.IsZero() && next.UpdatedAt.Before(timeline.NextBrief(c.ID(), was.UpdatedAt)) {
+	if next.UpdatedAt.Equal(was.UpdatedAt) || !was.UpdatedAt.IsZero() && next.UpdatedAt.Before(timeline.NextBrief(c.ID(), was.UpdatedAt)) {
 		return nil
 	}
 	if next.UpdatedAt.After(now) { // the clock of the process that committed the change is ahead

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/memory"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
@@ -80,5 +82,59 @@ func TestProjector_Handle_RebuildingLarge(t *testing.T) {
 	}
 	if got, want := known.Memory.Total, int64(count+1); got != want {
 		t.Errorf("%d memories, want %d", got, want)
+	}
+}
+
+// TestProjector_Handle_Unseen stores the size of records of which the context shows nothing, and leaves its version and its weekly brief
+// alone. A rebuild learns of each item that it reads, and nothing is written for the others.
+func TestProjector_Handle_Unseen(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	handle := func(changes ...store.Change) {
+		t.Helper()
+		errtest.Must(t, p.Handle(t.Context(), store.Batch{Changes: changes}))
+	}
+	audited := func(n int) store.Change { return put("a", n, audit.Entity, "AUDIT#"+fmt.Sprint(n), struct{}{}) }
+	denied := func(n int) store.Change {
+		key := arrival.ReceiptPrefix(arrival.Owner{Provider: "github"}) + fmt.Sprint(n)
+		return put("a", n, arrival.ReceiptEntity, key, arrival.Receipt{Denied: true})
+	}
+	facts := func() projection.Context {
+		p, _, err := projection.Load(t.Context(), store.For(s, "a"))
+		errtest.Must(t, err)
+		return p
+	}
+	writes := 0
+	s.fail = func(_ int, ops []store.Op) error {
+		writes += len(ops)
+		return nil
+	}
+	handle(audited(1))
+	handle(audited(2))
+	if writes != 2 {
+		t.Errorf("%d writes for two audit records, want one for each", writes)
+	}
+	handle(remembered("a", 3), marked("a", 4, time.Now().Add(time.Hour)))
+	before := facts()
+	handle(audited(5))
+	handle(denied(6))
+	handle(denied(7))
+	handle(denied(7))
+	after := facts()
+	if diff := cmp.Diff(before.Shown(), after.Shown()); diff != "" {
+		t.Errorf("what the context shows (-before +after):\n%s", diff)
+	}
+	items := map[string]int64{}
+	for entity, steps := range after.Sizes {
+		for _, step := range steps {
+			items[entity] += step.Items
+		}
+	}
+	if diff := cmp.Diff(map[string]int64{audit.Entity: 3, arrival.ReceiptEntity: 2}, items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	prefix := arrival.ReceiptPrefix(arrival.Owner{Provider: "github"})
+	if diff := cmp.Diff(map[string]int64{memory.Key("3"): 1, prefix + "6": 1, prefix + "7": 1}, touched(t, s, "a")); diff != "" {
+		t.Errorf("touched (-want +got):\n%s", diff)
 	}
 }

@@ -55,12 +55,12 @@ const (
 // Context holds the facts about a company. Fold takes them from the change feed.
 type Context struct {
 	CompanyID       string                             `json:"companyId" doc:"the company" format:"uuid"`
-	ContextVersion  int64                              `json:"contextVersion" doc:"number of changes that the context includes; it only grows" example:"1284"`
-	Applied         store.Sequence                     `json:"applied" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
-	Shards          map[string]Position                `json:"shards,omitempty" doc:"positions in the shards of a change feed with several, by a short name of the shard; of the last 25 hours"`
-	Gathers         bool                               `json:"gathers,omitempty" doc:"the company has sub-partitions: changes that came by several shards are gathered for a second before they are folded"`
-	Rebuilt         time.Time                          `json:"rebuilt,omitzero" doc:"when the last rebuild from a change feed with several shards read the records: what was stored before counts already"`
-	UpdatedAt       time.Time                          `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
+	ContextVersion  int64                              `json:"contextVersion" doc:"number of changes of which the context shows something; it only grows" example:"1284"`
+	Applied         store.Sequence                     `json:"applied,omitempty" hidden:"true" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
+	Shards          map[string]Position                `json:"shards,omitempty" hidden:"true" doc:"positions in the shards of a change feed with several, by a short name of the shard; of the last 25 hours"`
+	Gathers         bool                               `json:"gathers,omitempty" hidden:"true" doc:"the company has sub-partitions: changes that came by several shards are gathered for a second before they are folded"`
+	Rebuilt         time.Time                          `json:"rebuilt,omitzero" hidden:"true" doc:"when the last rebuild from a change feed with several shards read the records: what was stored before counts already"`
+	UpdatedAt       time.Time                          `json:"updatedAt,omitzero" doc:"commit time of the last change of which the context shows something"`
 	Company         Company                            `json:"company" doc:"the company's own data"`
 	Integrations    map[string]Integration             `json:"integrations" doc:"configured connectors by provider"`
 	Incarnations    map[string]string                  `json:"incarnations,omitempty" doc:"by provider, the id of its integration that was created last, also if it was deleted since; the facts about the provider are those of this integration"`
@@ -73,8 +73,8 @@ type Context struct {
 	Executives      map[string]Excess                  `json:"executives" doc:"executives that asked for more than their quota of a day, by id"`
 	Timeline        []timeline.Entry                   `json:"timeline" doc:"the newest ten entries, newest first"`
 	Recommendations map[string]recommendation.Standing `json:"recommendations" doc:"what was decided about recommendations, by id"`
-	Sizes           map[string][]SizeStep              `json:"sizes,omitempty" doc:"by kind, the records that grow with use and expire, in steps of a sixth of the time for which they are kept; the oldest step counts until all of it has expired"`
-	Rebuilding      Rebuilding                         `json:"rebuilding,omitzero" doc:"the rebuild that is under way"`
+	Sizes           map[string][]SizeStep              `json:"sizes,omitempty" hidden:"true" doc:"by kind, the records that grow with use and expire, in steps of a sixth of the time for which they are kept; the oldest step counts until all of it has expired"`
+	Rebuilding      Rebuilding                         `json:"rebuilding,omitzero" hidden:"true" doc:"the rebuild that is under way"`
 }
 
 // Company holds the facts from the company's own item.

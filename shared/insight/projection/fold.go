@@ -33,7 +33,8 @@ const CompanyEntity = "company"
 // for a repeated one and skips it.
 //
 // Fold also skips a change whose item it cannot decode, and returns it with the reason. The context and the entries are
-// valid all the same. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
+// valid all the same. ContextVersion counts the changes of which the context shows something; what only adds to the sizes does not move it.
+// The caller need not store a context that does not differ from p: see Differs.
 func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, failed Failures) {
 	f := folding{Context: p}
 	for _, c := range changes {
@@ -43,7 +44,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if rule := f.rule(c.Entity); rule != nil && (c.New != nil || !Expires(c.Entity)) {
 			if err := f.apply(c, rule); err != nil {
 				failed = append(failed, Failure{Change: c, Err: err})
-			} else {
+			} else if !f.unseen {
 				f.ContextVersion++
 			}
 		}
@@ -55,29 +56,39 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 // apply folds one change. Of a change whose facts a rebuild has read from the records, it adds the entries only, and the size, which a
 // rebuild does not read.
 func (f *folding) apply(c store.Change, rule func(store.Change) error) error {
+	f.unseen = false
 	if f.covers(c) {
 		f.own()
 		f.measure(c)
 		aside := folding{Context: f.Context}
 		aside.own()
 		err := aside.rule(c.Entity)(c)
-		f.entries = append(f.entries, aside.entries...)
+		f.entries, f.unseen = append(f.entries, aside.entries...), aside.unseen
 		return err
 	}
 	f.own()
 	if err := rule(c); err != nil {
 		return err
 	}
-	f.reach(c.At)
+	if !f.unseen {
+		f.reach(c.At)
+		f.bound()
+	}
 	f.measure(c)
-	f.bound()
 	return nil
+}
+
+// Differs reports whether a context that Fold has made of p has to be stored in p's place. A context that differs by its position alone
+// includes no further change.
+func (p Context) Differs(was Context) bool {
+	return p.ContextVersion != was.ContextVersion || !maps.EqualFunc(p.Sizes, was.Sizes, slices.Equal)
 }
 
 type folding struct {
 	Context
 	owned   bool // Context shares no maps or slices with Fold's argument, but Shards
 	moved   bool // Context has a map Shards of its own
+	unseen  bool // the context shows nothing of the last change
 	entries []timeline.Entry
 }
 

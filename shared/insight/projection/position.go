@@ -78,3 +78,10 @@ func (p Context) Unplaced() Context {
 	p.Applied, p.Shards, p.Gathers, p.Rebuilt, p.Rebuilding = "", nil, false, time.Time{}, Rebuilding{}
 	return p
 }
+
+// Shown returns what a context shows: nothing about the feed, and no sizes. It changes with ContextVersion alone.
+func (p Context) Shown() Context {
+	p = p.Unplaced()
+	p.Sizes = nil
+	return p
+}

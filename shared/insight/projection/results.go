@@ -34,11 +34,11 @@ func (f *folding) receipt(c store.Change) error {
 			return err
 		}
 	}
-	f.reach(c.At)
 	provider, ok := body.Accepted(c.Key)
 	if !ok || counted(c) {
-		return nil
+		return f.counted(c)
 	}
+	f.reach(c.At)
 	r := f.Results[provider]
 	r.Taken = r.Taken.Add(c.At, 1).Trim(f.UpdatedAt)
 	f.Results[provider] = r

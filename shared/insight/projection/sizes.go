@@ -65,9 +65,9 @@ func isCounted(entity string) bool {
 	return entity == audit.Entity || entity == executive.RecordEntity || entity == policy.Entity
 }
 
-// counted folds a change of a record that is only counted.
-func (f *folding) counted(c store.Change) error {
-	f.reach(c.At)
+// counted folds a change of which the context shows nothing but the size.
+func (f *folding) counted(store.Change) error {
+	f.unseen = true
 	return nil
 }
 

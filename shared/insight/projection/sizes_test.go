@@ -1,15 +1,19 @@
 package projection_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/executive"
+	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
@@ -62,7 +66,8 @@ func TestFold_Sizes(t *testing.T) {
 	}
 	h.changes = nil
 	h.after(policy.Kept+policy.Kept/6).put(audit.Entity, "AUDIT#"+id.At(h.now, "e"), body)
-	h.changes[0].Sequence = "901"
+	h.put(memory.Entity, memory.Key("1"), memory.Memory{Provider: "feed"})
+	h.changes[0].Sequence, h.changes[1].Sequence = "901", "902"
 	p, _, failed = projection.Fold(p, h.changes)
 	errtest.Must(t, failed.Err())
 	if diff := cmp.Diff(map[string][2]int64{audit.Entity: {2, 2 * int64(len(first.New.Body))}}, sized(p)); diff != "" {
@@ -72,5 +77,46 @@ func TestFold_Sizes(t *testing.T) {
 	errtest.Must(t, failures.Err())
 	if diff := cmp.Diff(p.Sizes, rebuilt.Sizes); diff != "" {
 		t.Errorf("sizes after a rebuild (-folded +rebuilt):\n%s", diff)
+	}
+}
+
+// TestFold_Unseen folds changes of which the context shows nothing: the sizes count them, each once, and neither the version nor the time of
+// the context moves.
+func TestFold_Unseen(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	h.put(memory.Entity, memory.Key("1"), memory.Memory{Provider: "feed"})
+	before, _ := h.fold(t)
+	h.changes = nil
+	h.after(time.Hour).put(audit.Entity, "AUDIT#"+id.At(h.now, "a"), struct{}{})
+	h.put(policy.Entity, policy.Prefix+id.At(h.now, "b"), struct{}{})
+	h.put(executive.RecordEntity, "EXECUTIVEACTION#chief#"+id.At(h.now, "c"), struct{}{})
+	h.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(arrival.Owner{Provider: "github"})+"1", arrival.Receipt{Denied: true})
+	for n := range h.changes {
+		h.changes[n].Sequence = store.Sequence(fmt.Sprint(10 + n))
+	}
+	after, entries, failed := projection.Fold(before, slices.Concat(h.changes, h.changes))
+	errtest.Must(t, failed.Err())
+	if len(entries) > 0 {
+		t.Errorf("entries %+v, want none", entries)
+	}
+	items := map[string]int64{}
+	for entity, size := range sized(after) {
+		items[entity] = size[0]
+	}
+	want := map[string]int64{audit.Entity: 1, policy.Entity: 1, executive.RecordEntity: 1, arrival.ReceiptEntity: 1}
+	if diff := cmp.Diff(want, items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	if !after.Differs(before) {
+		t.Error("the context with other sizes does not differ from the one before, so it is not stored")
+	}
+	if diff := cmp.Diff(before.Shown(), after.Shown()); diff != "" {
+		t.Errorf("what the context shows (-before +after):\n%s", diff)
+	}
+	again, _, failed := projection.Fold(after, h.changes)
+	errtest.Must(t, failed.Err())
+	if again.Differs(after) {
+		t.Error("a repetition changes the context")
 	}
 }

@@ -64,14 +64,14 @@ const (
 
 func touchedPrefix(rebuild string) string { return MarkKey + "#" + rebuild + "#" }
 
-// Track returns the writes that store the items touched by the changes that Fold has just folded from was to next: none
-// while no rebuild is under way. They belong into the transaction that stores next. Track returns an error if they are too
-// large for one item; fold fewer changes then.
-func Track(c store.Company, was, next Context, changes []store.Change) ([]store.Op, error) {
+// Track returns the writes that store the items touched by the changes that Fold has just folded from was, an item of the version, to next:
+// none while no rebuild is under way, or if the changes touched nothing that a rebuild reads. They belong into the transaction that
+// stores next. Track returns an error if they are too large for one item; fold fewer changes then.
+func Track(c store.Company, version int64, was, next Context, changes []store.Change) ([]store.Op, error) {
 	if next.Rebuilding.ID == "" {
 		return nil, nil
 	}
-	touched := []Touched{}
+	var touched []Touched
 	for _, change := range changes {
 		if was.has(change) || change.Entity == MarkEntity || !Shows(change.Entity) {
 			continue
@@ -85,7 +85,10 @@ func Track(c store.Company, was, next Context, changes []store.Change) ([]store.
 		}
 		touched = append(touched, t)
 	}
-	key := fmt.Sprintf("%s%020d", touchedPrefix(next.Rebuilding.ID), next.ContextVersion)
+	if len(touched) == 0 {
+		return nil, nil
+	}
+	key := fmt.Sprintf("%s%020d", touchedPrefix(next.Rebuilding.ID), version)
 	op := c.Create(key, touchedEntity, touchedItems{touched})
 	if len(op.Body) > store.MaxBody {
 		return nil, fmt.Errorf("%d items touched during a rebuild have %d bytes, more than one item may have", len(touched), len(op.Body))
