@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -50,16 +51,12 @@ func flat(ctx context.Context, s settings) error {
 	}()
 	for _, n := range sizes {
 		begun := time.Now()
-		b, err := prepare(ctx, s, func(string, int, time.Time) {}, nil)
+		one, err := s.sized(ctx, n)
 		if err != nil {
 			return err
 		}
-		one := &sized{bed: b, items: n, t: b.tenants[0]}
 		all = append(all, one)
-		if err := one.grow(ctx); err != nil {
-			return err
-		}
-		s.binary = b.binary // built once
+		s.binary = one.binary // built once
 		bytes, err := one.stored()
 		if err != nil {
 			return err
@@ -73,6 +70,9 @@ func flat(ctx context.Context, s settings) error {
 	fmt.Printf("%-32s %s  ratio   304/200\n", "p50 / p99 in ms", header(sizes))
 	var worst, worst304 float64
 	for _, g := range gets {
+		if s.gets != "" && !slices.Contains(strings.Split(s.gets, ","), g.operation) {
+			continue
+		}
 		ratio, unchanged, err := compare(ctx, g, all)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.operation, err)
@@ -81,6 +81,66 @@ func flat(ctx context.Context, s settings) error {
 	}
 	fmt.Printf("largest ratio of p50, most items to fewest: %.2f (target 1.10); largest ratio of a 304 to a 200: %.2f (target 1.00)\n", worst, worst304)
 	return nil
+}
+
+// sized returns a service with a company of n items: a company that was kept, or a new company.
+func (s settings) sized(ctx context.Context, n int) (*sized, error) {
+	if s.folder != "" {
+		s.folder = filepath.Join(s.folder, strconv.Itoa(n))
+		one, err := reopen(ctx, s, n)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return one, err
+		}
+	}
+	b, err := prepare(ctx, s, func(string, int, time.Time) {}, nil)
+	if err != nil {
+		return nil, err
+	}
+	one := &sized{bed: b, items: n, t: b.tenants[0]}
+	if err := one.grow(ctx); err != nil {
+		one.close()
+		return nil, err
+	}
+	if s.folder == "" {
+		return one, nil
+	}
+	raw, err := json.Marshal(kept{one.t.company, one.t.email, one.recovery})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.folder, keptFile), raw, 0o600)
+	}
+	return one, err
+}
+
+// kept names what reopen needs to know of a company that was filled before.
+type kept struct{ Company, Email, Recovery string }
+
+const keptFile = "kept.json"
+
+// reopen starts the service on a folder whose company was filled before. It returns fs.ErrNotExist if the folder holds no company.
+func reopen(ctx context.Context, s settings, n int) (*sized, error) {
+	raw, err := os.ReadFile(filepath.Join(s.folder, keptFile))
+	if err != nil {
+		return nil, err
+	}
+	var is kept
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return nil, err
+	}
+	svc, err := start(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := receive(ctx, func(string, int, time.Time) {}, nil)
+	if err != nil {
+		svc.halt()
+		return nil, err
+	}
+	one := &sized{bed: &bed{service: svc, receiver: r}, items: n, t: tenant{company: is.Company, email: is.Email}, recovery: is.Recovery}
+	if err := one.login(ctx, &one.t); err != nil {
+		one.close()
+		return nil, err
+	}
+	return one, nil
 }
 
 func header(sizes []int) string {

@@ -34,6 +34,8 @@ type settings struct {
 	profile  string
 	duration time.Duration
 	sizes    string // flat: the companies' numbers of items, in rising order
+	gets     string // flat: the operations to ask for, with commas; "": all
+	folder   string // flat: where the filled companies are kept; "": nowhere
 	plan     string // of the companies; "": free
 	ordered  bool   // that integration receives the events about one record, in order
 	roots    string // certificates that the service trusts; "": the system's
@@ -53,6 +55,8 @@ func run(ctx context.Context, args []string) error {
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
 	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile, sources or restart")
 	flags.StringVar(&s.sizes, "sizes", "1000,100000", "flat: the companies' numbers of items, in rising order; 10,000,000 take 8 GB of disk")
+	flags.StringVar(&s.gets, "gets", "", "flat: ask for these operations only, such as list-memories,list-goals")
+	flags.StringVar(&s.folder, "folder", "", "flat: keep the filled companies in this folder, and use those that lie there")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
 		return err

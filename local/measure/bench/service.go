@@ -31,7 +31,10 @@ type service struct {
 
 // start builds the binary if none is given and starts it on a new folder.
 func start(ctx context.Context, s settings) (*service, error) {
-	folder, err := os.MkdirTemp("", "orgops-bench-")
+	folder, err := s.folder, os.MkdirAll(s.folder, 0o700)
+	if folder == "" {
+		folder, err = os.MkdirTemp("", "orgops-bench-")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +91,12 @@ func (s *service) halt() {
 	_ = s.process.Wait()
 }
 
-// stop halts the process and removes the folder.
+// stop halts the process and removes the folder, unless the caller has named it.
 func (s *service) stop() {
 	s.halt()
-	_ = os.RemoveAll(s.folder)
+	if s.settings.folder == "" {
+		_ = os.RemoveAll(s.folder)
+	}
 }
 
 // admin runs an operator's command and returns its output.
@@ -103,7 +108,7 @@ func (s *service) admin(ctx context.Context, input string, args ...string) ([]by
 
 // tenant holds a company with a certified webhook endpoint.
 type tenant struct {
-	company, token, path string
+	company, email, token, path string
 }
 
 // createTenants creates companies, each with its own webhook path under its url, and certifies their endpoints.
@@ -131,14 +136,10 @@ func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error)
 	if err := json.Unmarshal(out, &made); err != nil {
 		return tenant{}, err
 	}
-	t := tenant{company: made.CompanyID, path: fmt.Sprintf("/%d", i)}
-	var login struct {
-		AccessToken string `json:"access_token"`
-	}
-	if err := s.post(ctx, "/auth/login", "", map[string]any{"email": email, "password": benchPassword}, &login); err != nil {
+	t := tenant{company: made.CompanyID, email: email, path: fmt.Sprintf("/%d", i)}
+	if err := s.login(ctx, &t); err != nil {
 		return tenant{}, err
 	}
-	t.token = login.AccessToken
 	if s.settings.apart {
 		if err := s.connect(ctx, t, "webhook", url, "goal.updated"); err != nil {
 			return tenant{}, err
@@ -146,6 +147,15 @@ func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error)
 		return t, s.connect(ctx, t, endpoint, url, "memory.*")
 	}
 	return t, s.connect(ctx, t, "webhook", url, "memory.created")
+}
+
+func (s *service) login(ctx context.Context, t *tenant) error {
+	var login struct {
+		AccessToken string `json:"access_token"`
+	}
+	err := s.post(ctx, "/auth/login", "", map[string]any{"email": t.email, "password": benchPassword}, &login)
+	t.token = login.AccessToken
+	return err
 }
 
 // endpoint names the integration that receives deliveries if settings.apart is set.
