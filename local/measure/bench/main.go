@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile, sources or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile, sources, flood or restart")
 	flags.StringVar(&s.sizes, "sizes", "1000,100000", "flat: the companies' numbers of items, in rising order; 10,000,000 take 8 GB of disk")
 	flags.StringVar(&s.gets, "gets", "", "flat: ask for these operations only, such as list-memories,list-goals")
 	flags.StringVar(&s.folder, "folder", "", "flat: keep the filled companies in this folder, and use those that lie there")
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 		run  func(context.Context, settings) error
 	}{
 		{"direct", direct}, {"floor", floor}, {"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
-		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"sources", sources}, {"restart", restart},
+		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"sources", sources}, {"flood", flood}, {"restart", restart},
 	}
 	for _, scenario := range scenarios {
 		if s.only != "" && s.only != scenario.name {

@@ -21,8 +21,13 @@ const (
 
 // sources syncs 50 sources of one company at once, and measures the webhooks of the other companies: calm, while every item is new, and
 // while none has changed. It does so three times in turns, because the host changes from one minute to the next. The company has no
-// endpoint, so that its syncs are measured and not its deliveries, which the scenario backlog measures.
-func sources(ctx context.Context, s settings) error {
+// endpoint, so that its syncs are measured and not its deliveries.
+func sources(ctx context.Context, s settings) error { return amongSources(ctx, s, false) }
+
+// flood does what sources does, with an endpoint of the company for the event of each new item.
+func flood(ctx context.Context, s settings) error { return amongSources(ctx, s, true) }
+
+func amongSources(ctx context.Context, s settings, endpoint bool) error {
 	s.plan = "enterprise" // the plan free has no room for 50 sources and an endpoint
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +43,12 @@ func sources(ctx context.Context, s settings) error {
 		if err != nil {
 			return err
 		}
-		err = b.amongSources(ctx, a, "http://"+l.Addr().String(), turn, n)
+		if !endpoint {
+			err = b.call(ctx, http.MethodDelete, "/companies/"+b.tenants[0].company+"/integrations/webhook", b.tenants[0].token, nil, nil)
+		}
+		if err == nil {
+			err = b.amongSources(ctx, a, "http://"+l.Addr().String(), turn, n)
+		}
 		b.close()
 		if err != nil {
 			return err
@@ -49,9 +59,6 @@ func sources(ctx context.Context, s settings) error {
 
 func (b *bed) amongSources(ctx context.Context, a *arrivals, url string, turn, n int) error {
 	noisy := b.tenants[0]
-	if err := b.call(ctx, http.MethodDelete, "/companies/"+noisy.company+"/integrations/webhook", noisy.token, nil, nil); err != nil {
-		return err
-	}
 	for source := range noisySources {
 		if err := b.addSource(ctx, noisy, source, url); err != nil {
 			return fmt.Errorf("source %d: %w", source, err)

@@ -95,7 +95,6 @@ func (c *consumer) batches(ctx context.Context, sh *shard, records []Record) (ou
 		b := out[len(out)-1]
 		change.Shard = sh.id
 		b.Changes, b.Last = append(b.Changes, change), r.Sequence
-		b.Bytes += bodies(change)
 	}
 	return out, nil
 }
@@ -107,16 +106,6 @@ func (c *consumer) invalid(ctx context.Context, r Record, identity store.Change,
 	}
 	c.store.o.Logger.ErrorContext(ctx, "invalid record of the change stream skipped", "consumer", c.name, "error", reason)
 	return nil
-}
-
-// bodies returns the size of a change's bodies in bytes.
-func bodies(c store.Change) (n int) {
-	for _, image := range []*store.Image{c.Old, c.New} {
-		if image != nil {
-			n += len(image.Body)
-		}
-	}
-	return n
 }
 
 func (sh *shard) replayed(sequence string) bool {

@@ -35,14 +35,16 @@ type Window[P any] struct {
 
 	mu     sync.Mutex
 	tracks []*Track[P]
-	open   int // changes in flight
-	bytes  int // size of their bodies
-	failed int // batches waiting for a retry
+	open   int             // changes in flight
+	bytes  int             // size of their bodies
+	held   map[string]load // the same by company
+	failed int             // batches waiting for a retry
+	number int             // of the last batch
 }
 
 // New returns a window of at most the given number of changes.
 func New[P any](most int, handle func(context.Context, store.Batch, func(error))) *Window[P] {
-	return &Window[P]{Wake: make(chan struct{}, 1), Moved: make(chan struct{}, 1), handle: handle, most: most}
+	return &Window[P]{Wake: make(chan struct{}, 1), Moved: make(chan struct{}, 1), handle: handle, most: most, held: make(map[string]load)}
 }
 
 // Signal puts a value into Wake or Moved unless one is pending.
@@ -57,12 +59,12 @@ func Signal(ch chan struct{}) {
 type Batch[P any] struct {
 	Changes []store.Change // nil when finished
 	Replay  bool
-	Last    P   // the position after the batch
-	Bytes   int // size of the changes' bodies
+	Last    P // the position after the batch
 
-	track *Track[P]
-	tries int
-	again time.Time // earliest retry; zero unless the batch failed or was kept
+	track  *Track[P]
+	number int // batches are retried in the order in which they were admitted
+	tries  int
+	again  time.Time // earliest retry; zero unless the batch failed or was kept
 }
 
 // Next returns the driver's next step: hand over the failed batch b, wait for the earliest retry, or read up to room more
@@ -93,20 +95,20 @@ func (w *Window[P]) room() int {
 
 // retry returns the first failed batch if its retry is due, otherwise the time until then.
 func (w *Window[P]) retry() (*Batch[P], time.Duration) {
+	var first *Batch[P]
 	for _, l := range w.tracks {
 		for _, b := range l.batches {
-			if b.again.IsZero() {
-				continue
+			if !b.again.IsZero() && (first == nil || b.number < first.number) {
+				first = b
 			}
-			if wait := time.Until(b.again); wait > 0 {
-				return nil, wait
-			}
-			b.again, b.Replay = time.Time{}, true
-			w.failed--
-			return b, 0
 		}
 	}
-	return nil, 0
+	if wait := time.Until(first.again); wait > 0 {
+		return nil, wait
+	}
+	first.again, first.Replay = time.Time{}, true
+	w.failed--
+	return first, 0
 }
 
 // Failing reports whether a batch waits for a retry.
@@ -132,8 +134,7 @@ func (w *Window[P]) finish(b *Batch[P], err error) {
 		b.again = time.Now().Add(Backoff(b.tries))
 		w.failed++
 	} else {
-		w.open -= len(b.Changes)
-		w.bytes -= b.Bytes
+		w.count(b.Changes, -1)
 		b.Changes = nil
 	}
 	moved := b.track.advance()

@@ -32,7 +32,7 @@ func newDesk(most int) *desk {
 // hand admits a batch of one change, with the given size and end position, and hands it over.
 func (d *desk) hand(t *testing.T, last, bytes int) {
 	t.Helper()
-	b := &inflight.Batch[int]{Changes: make([]store.Change, 1), Last: last, Bytes: bytes}
+	b := &inflight.Batch[int]{Changes: []store.Change{{New: &store.Image{Body: make([]byte, bytes)}}}, Last: last}
 	d.track.Admit(last, b)
 	d.Hand(t.Context(), b)
 }
@@ -78,9 +78,9 @@ func TestWindow_Failed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(10)
 		other := d.Track(0)
+		d.hand(t, 1, 1)
 		later := &inflight.Batch[int]{Changes: make([]store.Change, 1), Last: 1}
 		other.Admit(1, later)
-		d.hand(t, 1, 1)
 		d.Keep(later)
 		d.done[0](errors.New("not now"))
 		d.Drain() // nothing is in flight
@@ -97,7 +97,7 @@ func TestWindow_Failed(t *testing.T) {
 		}
 		<-time.After(wait)
 		b, _, _ = d.Next()
-		want := &inflight.Batch[int]{Changes: make([]store.Change, 1), Last: 1, Bytes: 1, Replay: true}
+		want := &inflight.Batch[int]{Changes: []store.Change{{New: &store.Image{Body: make([]byte, 1)}}}, Last: 1, Replay: true}
 		if diff := cmp.Diff(want, b, cmpopts.IgnoreUnexported(inflight.Batch[int]{})); diff != "" {
 			t.Fatalf("next: not the failed batch as a replay (-want +got):\n%s", diff)
 		}
@@ -119,6 +119,66 @@ func TestWindow_Bytes(t *testing.T) {
 	d.expect(t, 0, false, 0)
 	d.done[0](nil)
 	d.expect(t, 1, true, 10)
+}
+
+// TestWindow_Full checks that one company leaves a quarter of the window, and the next one like it a quarter of that.
+func TestWindow_Full(t *testing.T) {
+	t.Parallel()
+	d := newDesk(64)
+	fill := func(company string, bytes int) (n int) {
+		for ; !d.Full(company, 1); n++ {
+			c := store.Change{Company: company, New: &store.Image{Body: make([]byte, bytes)}}
+			b := &inflight.Batch[int]{Changes: []store.Change{c}}
+			d.track.Admit(n, b)
+			d.Hand(t.Context(), b)
+		}
+		return n
+	}
+	got := map[string]int{}
+	for _, company := range []string{"a", "b", "c"} {
+		got[company] = fill(company, 1)
+	}
+	if diff := cmp.Diff(map[string]int{"a": 48, "b": 12, "c": 3}, got); diff != "" {
+		t.Errorf("changes in flight by company (-want +got):\n%s", diff)
+	}
+	if !d.Busy("a") {
+		t.Error("a company with its share in flight is not busy")
+	}
+	for _, done := range d.done {
+		done(nil)
+	}
+	if d.Busy("a") {
+		t.Error("a company with nothing in flight is busy")
+	}
+	if n := fill("a", 1<<20); n != 13 {
+		t.Errorf("%d changes of 1 MiB of one company in flight, want 13 of 16", n)
+	}
+}
+
+func TestWindow_Heavy(t *testing.T) {
+	t.Parallel()
+	d := newDesk(1000)
+	d.track.Admit(1, &inflight.Batch[int]{Changes: make([]store.Change, 31)})
+	if d.Heavy("") {
+		t.Error("a company with 31 changes in flight is heavy")
+	}
+	d.hand(t, 2, 1)
+	if !d.Heavy("") {
+		t.Error("a company with 32 changes in flight is not heavy")
+	}
+}
+
+// TestTrack_Pass checks that a position passes what is not for its track, but no batch in flight.
+func TestTrack_Pass(t *testing.T) {
+	t.Parallel()
+	d := newDesk(3)
+	d.track.Pass(4)
+	d.expect(t, 4, true, 3)
+	d.hand(t, 5, 1)
+	d.track.Pass(9)
+	d.expect(t, 4, false, 2)
+	d.done[0](nil)
+	d.expect(t, 9, true, 3)
 }
 
 // TestWindow_Run checks that positions are saved when they move, with a pause between, and once more at the end.

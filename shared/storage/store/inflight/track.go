@@ -10,7 +10,7 @@ type Track[P any] struct {
 	position P           // finished up to here
 }
 
-// Track adds a track that starts after a position. Failed batches are retried in the order in which their tracks were added.
+// Track adds a track that starts after a position.
 func (w *Window[P]) Track(position P) *Track[P] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,10 +34,23 @@ func (l *Track[P]) Admit(cursor P, batches ...*Batch[P]) {
 	defer w.mu.Unlock()
 	l.cursor = cursor
 	for _, b := range batches {
-		b.track = l
+		w.number++
+		b.track, b.number = l, w.number
 		l.batches = append(l.batches, b)
-		w.open += len(b.Changes)
-		w.bytes += b.Bytes
+		w.count(b.Changes, 1)
+	}
+}
+
+// Pass records the position up to which the track was read without a change for it. Unlike Admit, it moves the position if no
+// batch is in flight.
+func (l *Track[P]) Pass(cursor P) {
+	w := l.window
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l.cursor = cursor
+	if len(l.batches) == 0 {
+		l.position = cursor
+		Signal(w.Moved)
 	}
 }
 

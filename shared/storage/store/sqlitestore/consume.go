@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -18,6 +19,7 @@ const saveEvery = 50 * time.Millisecond
 //
 // If handle calls done with an error, Consume redelivers the batch after 100 ms; the delay doubles up to 5 s. Until then
 // this consumer receives no other batch, so no change overtakes an earlier, failed one. Batches already in flight continue.
+// A company that has its share of the changes in flight holds back no other: see behind.
 // If handle always calls done before it returns, it receives all changes in order. If it calls done later, it must keep each
 // company's order itself.
 //
@@ -26,7 +28,7 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	if !slices.Contains(s.o.Consumers, name) {
 		return fmt.Errorf("store: the feed was not opened with consumer %q; list it in Options.Consumers", name)
 	}
-	c := &consumer{store: s, name: name, window: inflight.New[int64](s.o.Unfinished, handle)}
+	c := &consumer{store: s, name: name, window: inflight.New[int64](s.o.Unfinished, handle), behind: make(map[string]*behind)}
 	if !s.feed.join(c) {
 		return fmt.Errorf("store: consumer %q is already running in this process", name)
 	}
@@ -37,7 +39,7 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 		}
 		return err
 	}
-	c.saved, _ = c.track.Position()
+	c.saved = c.finished()
 	c.window.Run(ctx, saveEvery, c.run, c.save)
 	return nil
 }
@@ -48,6 +50,8 @@ type consumer struct {
 	name   string
 	window *inflight.Window[int64]
 	track  *inflight.Track[int64] // the whole log
+	mu     sync.Mutex
+	behind map[string]*behind // by company; the consumer's goroutine writes it, under mu
 
 	saved   int64 // the stored position; owned by save while Run runs
 	horizon int64 // changes up to here are replays
@@ -78,15 +82,21 @@ func (c *consumer) run(ctx context.Context) {
 	defer timer.Stop()
 	readFailures := 0
 	for ctx.Err() == nil {
-		b, wait, err := c.next(ctx)
+		batches, wait, err := c.next(ctx)
 		if err != nil {
 			readFailures++
 			wait = inflight.Backoff(readFailures)
 		} else {
 			readFailures = 0
 		}
-		if b != nil {
-			c.window.Hand(ctx, b)
+		for i, b := range batches {
+			if i > 0 && c.window.Failing() {
+				c.window.Keep(b)
+			} else {
+				c.window.Hand(ctx, b)
+			}
+		}
+		if len(batches) > 0 {
 			continue
 		}
 		var due <-chan time.Time
@@ -102,31 +112,40 @@ func (c *consumer) run(ctx context.Context) {
 	}
 }
 
-// next returns the batch to hand over now. Without a batch, wait is the time until the next call; 0 means no limit. A signal
+// next returns the batches to hand over now. Without one, wait is the time until the next call; 0 means no limit. A signal
 // wakes the consumer earlier.
-func (c *consumer) next(ctx context.Context) (b *inflight.Batch[int64], wait time.Duration, err error) {
+func (c *consumer) next(ctx context.Context) (batches []*batch, wait time.Duration, err error) {
 	b, wait, room := c.window.Next()
-	if b != nil || room == 0 {
-		return b, wait, nil // with neither a batch nor a wait, the end of a batch wakes the consumer
+	if b != nil {
+		return []*batch{b}, 0, nil
 	}
-	changes, err := c.read(ctx, min(room, maxBatch))
-	if err != nil || len(changes) == 0 {
-		return nil, 0, err
+	if room == 0 {
+		return nil, wait, nil // with neither a batch nor a wait, the end of a batch wakes the consumer
 	}
-	return c.admit(changes), 0, nil
+	if batches, err = c.catchUp(ctx, min(room, maxBatch)); err != nil || len(batches) > 0 {
+		return batches, 0, err
+	}
+	for len(batches) == 0 {
+		changes, err := c.read(ctx, min(room, maxBatch))
+		if err != nil || len(changes) == 0 {
+			return nil, 0, err
+		}
+		batches = c.admit(changes)
+	}
+	return batches, 0, nil
 }
 
-// admit makes a batch of changes and counts it as in flight.
-func (c *consumer) admit(changes []logged) *inflight.Batch[int64] {
-	b := &inflight.Batch[int64]{Changes: make([]store.Change, len(changes)), Last: changes[len(changes)-1].seq}
-	b.Replay = b.Last <= c.horizon
-	for i, l := range changes {
-		b.Changes[i] = l.change
-		b.Bytes += l.size
+// admit makes batches of the changes that are not left for later, and counts them as in flight.
+func (c *consumer) admit(changes []logged) []*batch {
+	last := changes[len(changes)-1].seq
+	batches := c.batches(c.pick(changes), c.cursor, last)
+	c.store.feed.advance(c, last)
+	if len(batches) == 0 {
+		c.track.Pass(last)
+	} else {
+		c.track.Admit(last, batches...)
 	}
-	c.store.feed.advance(c, b.Last)
-	c.track.Admit(b.Last, b)
-	return b
+	return batches
 }
 
 // read returns up to n changes after the cursor, from memory if possible. The changes lie either all before the horizon or
@@ -139,7 +158,7 @@ func (c *consumer) read(ctx context.Context, n int) ([]logged, error) {
 	changes, missing := c.store.feed.after(c.cursor, n)
 	if missing {
 		var err error
-		if changes, err = c.store.readLog(ctx, c.cursor, last, n); err != nil {
+		if changes, err = c.store.readLog(ctx, "", c.cursor, last, n); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/inflight"
 )
 
 // maxBatch limits the changes of a batch. maxBatchBytes limits the size of their bodies; only the last change may exceed it.
@@ -28,13 +29,7 @@ type logged struct {
 
 func newLogged(seq int64, c store.Change) logged {
 	c.Sequence = store.Sequence(strconv.FormatInt(seq, 10))
-	size := 0
-	for _, image := range []*store.Image{c.Old, c.New} {
-		if image != nil {
-			size += len(image.Body)
-		}
-	}
-	return logged{seq: seq, size: size, change: c}
+	return logged{seq: seq, size: inflight.Size(&c), change: c}
 }
 
 const insertChange = `INSERT INTO change (company, sk, entity, at, old_version, new_version, old_body, new_body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
@@ -61,10 +56,11 @@ func record(conn *sqlite.Conn, c store.Change) (logged, error) {
 	return newLogged(conn.LastInsertRowID(), c), nil
 }
 
-const readChanges = `SELECT seq, company, sk, entity, at, old_version, new_version, old_body, new_body FROM change WHERE seq > ? AND seq <= ? ORDER BY seq`
+const readChanges = `SELECT seq, company, sk, entity, at, old_version, new_version, old_body, new_body FROM change WHERE seq > ?1 AND seq <= ?2 AND ?3 IN ('', company) ORDER BY seq`
 
-// readLog returns up to n changes after a sequence, up to and including the sequence last (0: to the end).
-func (s *Store) readLog(ctx context.Context, after, last int64, n int) ([]logged, error) {
+// readLog returns up to n changes after a sequence, up to and including the sequence last (0: to the end): those of a company, or of
+// all if the company is "".
+func (s *Store) readLog(ctx context.Context, company string, after, last int64, n int) ([]logged, error) {
 	if last == 0 {
 		last = math.MaxInt64
 	}
@@ -76,6 +72,7 @@ func (s *Store) readLog(ctx context.Context, after, last int64, n int) ([]logged
 		}
 		stmt.BindInt64(1, after)
 		stmt.BindInt64(2, last)
+		stmt.BindText(3, company)
 		for size := 0; len(page) < n && size < maxBatchBytes; {
 			more, err := stmt.Step()
 			if err != nil || !more {

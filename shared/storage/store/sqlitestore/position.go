@@ -16,7 +16,7 @@ func (c *consumer) save(ctx context.Context, last bool) {
 	if last {
 		linger = 0
 	}
-	if at, _ := c.track.Position(); at != c.saved && c.store.savePosition(ctx, c.name, at, linger) == nil {
+	if at := c.finished(); at != c.saved && c.store.savePosition(ctx, c.name, at, linger) == nil {
 		c.saved = at
 	}
 }

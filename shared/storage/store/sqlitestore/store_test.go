@@ -13,7 +13,7 @@ import (
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, storetest.Harness{
-		Unfinished: 32,
+		Unfinished: 32, Shares: true,
 		Open: func(t *testing.T, now func() time.Time) storetest.Driver {
 			return openStore(t, openFile(t, filepath.Join(t.TempDir(), "orgops.db")), sqlitestore.Options{
 				Now: now, Consumers: storetest.Consumers(), Unfinished: 32, Upkeep: -1,

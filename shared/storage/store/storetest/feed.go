@@ -220,8 +220,8 @@ func testFeedBackPressure(t *testing.T, h Harness) {
 	}
 	f := open(t, h)
 	total := 3 * h.Unfinished
-	for i := range total {
-		f.commit(t, f.c.Create(fmt.Sprintf("N#%06d", i), "note", note{N: i}))
+	for i := range total { // of a company each: a driver may limit those of one
+		f.commit(t, store.For(f, id.New()).Create(fmt.Sprintf("N#%06d", i), "note", note{N: i}))
 	}
 	tap := listen(t, f, "alpha")
 	var open []handed
@@ -245,6 +245,68 @@ func testFeedBackPressure(t *testing.T, h Harness) {
 	f.commit(t, f.c.Create("LAST", "note", note{N: 1}))
 	if got := listen(t, f, "alpha").changes(t, 1)[0].Key; got != "LAST" {
 		t.Errorf("then %s, want LAST", got)
+	}
+}
+
+// testFeedShare finishes nothing of a company whose changes would fill the limit several times, and expects those of another company
+// nevertheless. After a restart it expects the company's changes again, and no other ones. When they are finished, it expects the
+// rest of them in order.
+func testFeedShare(t *testing.T, h Harness) {
+	if !h.Shares {
+		t.Skip("the driver has no shares")
+	}
+	f := open(t, h)
+	noisy, quiet := store.For(f, id.New()), store.For(f, id.New())
+	total := 3 * h.Unfinished
+	want := map[string][]string{}
+	for i := range total {
+		key := fmt.Sprintf("N#%06d", i)
+		f.commit(t, noisy.Create(key, "note", note{N: i}))
+		want[noisy.ID()] = append(want[noisy.ID()], key)
+		if i%16 == 0 {
+			f.commit(t, quiet.Create(key, "note", note{N: i}))
+			want[quiet.ID()] = append(want[quiet.ID()], key)
+		}
+	}
+	tap := listen(t, f, "alpha")
+	got := map[string][]string{}
+	var open []handed
+	take := func(finish bool) {
+		b := tap.next(t)
+		loud := false
+		for _, c := range b.Changes {
+			got[c.Company] = append(got[c.Company], c.Key)
+			loud = loud || c.Company == noisy.ID()
+		}
+		if finish || !loud {
+			b.done(nil)
+		} else {
+			open = append(open, b)
+		}
+	}
+	for len(got[quiet.ID()]) < len(want[quiet.ID()]) {
+		take(false)
+	}
+	if n := len(got[noisy.ID()]); n >= h.Unfinished {
+		t.Errorf("%d changes of one company in flight, want fewer than %d", n, h.Unfinished)
+	}
+	for _, b := range open {
+		b.done(errLater)
+	}
+	tap.stop(t)
+
+	clear(got)
+	tap = listen(t, f, "alpha")
+	for len(got[noisy.ID()]) < total {
+		take(true)
+	}
+	if diff := cmp.Diff(want[noisy.ID()], got[noisy.ID()]); diff != "" {
+		t.Errorf("the company's changes after the restart (-want +got):\n%s", diff)
+	}
+	tap.stop(t)
+	f.commit(t, f.c.Create("LAST", "note", note{N: 1}))
+	if got := listen(t, f, "alpha").changes(t, 1)[0].Key; got != "LAST" {
+		t.Errorf("then %s, want LAST: all others are finished", got)
 	}
 }
 

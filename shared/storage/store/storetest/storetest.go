@@ -35,6 +35,8 @@ type Harness struct {
 	// Unfinished is the limit on changes in flight that Open sets: small, and at least 16. If it is 0 the driver has no
 	// such setting, and the suite does not test back-pressure.
 	Unfinished int
+	// Shares says that no company's unfinished changes fill this limit for the others.
+	Shares bool
 }
 
 // patience limits the time from a commit to its delivery.
@@ -71,6 +73,7 @@ func Run(t *testing.T, h Harness) {
 		{"FeedRedelivery", testFeedRedelivery},
 		{"FeedReplay", testFeedReplay},
 		{"FeedBackPressure", testFeedBackPressure},
+		{"FeedShare", testFeedShare},
 		{"FeedTwoConsumers", testFeedTwoConsumers},
 		{"FeedEnd", testFeedEnd},
 		{"Cancelled", testCancelled},
