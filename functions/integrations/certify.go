@@ -34,7 +34,7 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 		return nil, err
 	}
 	examiner := certify.Examiner{Connectors: d.Connectors, Client: d.Client, Engine: d.Engine, Now: d.Now, Mappings: d.mappings}
-	report, err := examiner.Run(ctx, certify.Candidate{Company: web.Tenant(ctx), Integration: a.Integration, Secrets: a.secrets, Credentials: a.values})
+	report, err := examiner.Run(ctx, certify.Candidate{Company: web.Tenant(ctx), Integration: a.Integration, Secrets: a.secrets, Credentials: a.values, Base: a.base})
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (d Deps) measure(ctx context.Context, a accessed, source connector.Source, 
 	p, tally := MeasurePreview{Warnings: []string{}}, &goal.Tally{Source: of}
 	gate := egress.Gate{Engine: d.Engine, Company: web.Tenant(ctx), Integration: a.Integration, Now: d.Now, DryRun: true, Certifying: true}
 	f := connector.Fetch{
-		Config: a.Config, Credentials: a.values, Full: true, Only: of.Stream, Mapper: d.mappings, Tallies: []*goal.Tally{tally},
+		Config: a.Config, Credentials: a.values, Base: a.base, Full: true, Only: of.Stream, Mapper: d.mappings, Tallies: []*goal.Tally{tally},
 		Show: func(record json.RawMessage) {
 			if p.Record == "" {
 				p.Record = text.Truncate(connector.Hide(string(record), a.values), maxTrialRecord)
@@ -120,6 +120,7 @@ type accessed struct {
 	conn    connector.Connector
 	secrets integration.Secrets
 	values  map[string]string // credentials
+	base    string            // through which it is fetched, see connector.Fetch
 }
 
 // accessed reads an integration that can be used, and gets access to its provider.
@@ -139,6 +140,6 @@ func (d Deps) accessed(ctx context.Context, provider string) (a accessed, err er
 	if a.conn, err = d.Connectors.Of(ctx, c, a.Integration); err != nil {
 		return a, err
 	}
-	a.values, err = d.access().Values(ctx, c, a.conn, a.Integration, a.secrets, version)
+	a.values, a.base, err = d.access().Values(ctx, c, a.conn, a.Integration, a.secrets, version)
 	return a, err
 }

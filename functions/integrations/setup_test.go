@@ -174,6 +174,7 @@ type report struct {
 	Checks       []struct {
 		ID, Port, Status, Reason string
 		Required                 bool
+		Evidence                 []struct{ Value float64 }
 	}
 	Recover *recovery
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,13 @@ func TestConnect_Site(t *testing.T) {
 
 	if got := s.certify("jira"); !got.Passed {
 		t.Errorf("certification failed, want it passed: %+v", got.Checks)
+	}
+	for _, check := range s.certify("jira").Checks {
+		if strings.HasSuffix(check.ID, "credentials") {
+			if got := check.Evidence[0].Value; got != 1 { // the token; the address is no secret
+				t.Errorf("%v credentials are counted, want 1", got)
+			}
+		}
 	}
 	s.clock.Advance(2 * time.Hour)
 	api.asked = nil

@@ -92,10 +92,14 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	if !ok {
 		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "%s cannot be synced", i.Provider))
 	}
-	values, err := s.credentials(ctx, source, i)
+	values, base, err := s.credentials(ctx, source, i)
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
+	if began := s.stored.Work; began.Source != "" && began.Base != base {
+		return connector.FetchedPage{}, final(fault.New(fault.Conflict, "the integration was connected in another way while the sync was under way; request another sync"))
+	}
+	s.base = base
 	state, err := s.state(ctx, i)
 	if err != nil {
 		return connector.FetchedPage{}, err
@@ -111,23 +115,23 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	}
 	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {
 		return connector.FetchPage(ctx, source, connector.Fetch{
-			Config: i.Config, Credentials: values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full, Mapper: &s.mappings,
+			Config: i.Config, Credentials: values, Base: base, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full, Mapper: &s.mappings,
 			Tallies: s.tallies,
 		})
 	})
 }
 
 // credentials returns what the integration fetches with. If only a person can help, the error ends the run.
-func (s *slice) credentials(ctx context.Context, c connector.Connector, i integration.Integration) (map[string]string, error) {
+func (s *slice) credentials(ctx context.Context, c connector.Connector, i integration.Integration) (values map[string]string, base string, err error) {
 	secrets, version, err := integration.LoadSecrets(ctx, s.ahead, s.Vault, i.Provider)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	values, err := s.Access.Values(ctx, s.company, c, i, secrets, version)
+	values, base, err = s.Access.Values(ctx, s.company, c, i, secrets, version)
 	if fault.KindOf(err) == fault.Conflict {
 		err = final(err)
 	}
-	return values, err
+	return values, base, err
 }
 
 // learn stores when the credentials expire if the provider says so with a page and it is news. That is once for each token, so
@@ -360,4 +364,5 @@ func (s *slice) progress() {
 	}
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
 	s.record.Work.Begun, s.record.Work.Source, s.record.Work.Throttled = 1, s.source, time.Time{}
+	s.record.Work.Base = s.base
 }

@@ -31,6 +31,7 @@ type slice struct {
 	ahead   store.Company   // the integration and its credentials, as read before the page in hand
 	slot    *syncrun.Slot   // as read by this slice; no other worker writes it while the run has it
 	source  string          // of the page in hand
+	base    string          // through which it came, see connector.Fetch
 	tallies []*goal.Tally   // of the page in hand
 	resumed bool            // the page in hand was fetched with the state of the run before
 	seen    syncrun.Seen    // what the pages of a full run have shown; nil until the sweep needs it

@@ -6,9 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connect"
 	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestSyncer_OtherSource changes what an integration fetches while a full run waits for its second page. The run ends: the
@@ -64,4 +69,43 @@ func TestSyncer_SameSource(t *testing.T) {
 	r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(`{"maxItems":9,"url":"u"}`) })
 	r.Clock.Set(due)
 	r.wantProgress(r.finish(j, syncrun.Succeeded), syncrun.Progress{Pages: 2, Fetched: 6, Created: 6})
+}
+
+// TestSyncer_OtherWay connects a source by an address that stands for the configured one, while a run waits for its second page. The run
+// ends: its checkpoint may hold the address of before. The next run reads everything through the other one.
+func TestSyncer_OtherWay(t *testing.T) {
+	t.Parallel()
+	r, l := setupListing(t, 2, "1", "2", "3")
+	r.Access = connect.Access{Vault: r.Syncer.Vault, Now: r.Clock.Now}
+	var bases []string
+	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
+		if bases = append(bases, f.Base); len(bases) == 2 {
+			return connector.FetchedPage{}, &connector.ThrottledError{Until: r.Clock.Now().Add(time.Hour)}
+		}
+		return l.list(ctx, n, f)
+	})
+	j := r.request(syncrun.Live)
+	due := r.handle(j)
+	company, base := store.For(r.Harness.Store, "a"), "https://api.example.com/site"
+	stored, _, err := integration.Load(t.Context(), company, "paged")
+	errtest.Must(t, err)
+	secrets, version, err := integration.LoadSecrets(t.Context(), company, r.Syncer.Vault, "paged")
+	errtest.Must(t, err)
+	errtest.Must(t, secrets.SealGrant(t.Context(), company, r.Syncer.Vault, stored, integration.Grant{Access: "t", Base: base}))
+	op, err := integration.SaveSecrets(t.Context(), company, r.Syncer.Vault, stored, version, secrets)
+	errtest.Must(t, err)
+	errtest.Must(t, company.Commit(t.Context(), op))
+	r.Change("a", "paged", func(i *integration.Integration) {
+		*i = i.Connect(integration.Connection{ID: "1", By: "u", At: r.Clock.Now()}, time.Time{})
+	})
+	r.Clock.Set(due)
+	run := r.finish(j, syncrun.Failed)
+	if want := "the integration was connected in another way while the sync was under way; request another sync"; run.Error != want {
+		t.Errorf("the run's error is %q, want %q", run.Error, want)
+	}
+	r.finish(r.request(syncrun.Live), syncrun.Succeeded)
+	if diff := cmp.Diff([]string{"", "", base, base}, bases); diff != "" {
+		t.Errorf("the addresses of the fetches differ (-want +got):\n%s", diff)
+	}
+	r.wantStored("1", "2", "3")
 }

@@ -14,10 +14,6 @@ import (
 // AccessToken names the credential of an integration that a user has connected at the provider.
 const AccessToken = "accessToken"
 
-// AccessBase names what a connection adds if its requests go through another address: that stands for the origin which is configured. No
-// person stores it.
-const AccessBase = "accessBase"
-
 // Connection describes the access that a user has given at the provider, in place of a pasted token.
 type Connection struct {
 	ID      string     `json:"id" doc:"tells it from connections of before"`

@@ -93,6 +93,7 @@ type Work struct {
 	Due             time.Time       `json:"due,omitzero"`   // when the message of the turn is due; zero: at once
 	CancelRequested bool            `json:"cancelRequested,omitempty"`
 	Source          string          `json:"source,omitempty"`     // what the run fetches: the integration, and the certified part of its configuration
+	Base            string          `json:"base,omitempty"`       // the address that its pages come through, of a connection that has one
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector continues
 	Done            int             `json:"done,omitempty"`       // items of the current page that are written and counted
 	Tries           int             `json:"tries,omitempty"`      // consecutive failures without progress

@@ -37,6 +37,7 @@ type Candidate struct {
 	Integration integration.Integration
 	Secrets     integration.Secrets // that sign
 	Credentials map[string]string   // with which the source is fetched
+	Base        string              // through which it is fetched, see connector.Fetch
 }
 
 // Run examines a candidate against its provider and its own configuration. It sends samples to the endpoint, fetches from

@@ -59,7 +59,7 @@ func (e Examiner) fetch(
 	}
 	page, decided, err := gate.Fetch(ctx, func(ctx context.Context) (connector.FetchedPage, error) {
 		return connector.FetchPage(ctx, source, connector.Fetch{
-			Config: c.Integration.Config, Credentials: credentials, Full: true, Mapper: e.Mappings,
+			Config: c.Integration.Config, Credentials: credentials, Base: c.Base, Full: true, Mapper: e.Mappings,
 		})
 	})
 	return page, decided.Refusal, err
@@ -79,9 +79,6 @@ func (e Examiner) credentials(ctx context.Context, source connector.Source, c Ca
 	wrong := make(map[string]string, len(values))
 	for field := range values {
 		wrong[field] = "wrong-" + rand.Text()
-	}
-	if base, through := values[integration.AccessBase]; through {
-		wrong[integration.AccessBase] = base
 	}
 	shown, refusal, err := e.fetch(ctx, source, c, wrong)
 	var throttled *connector.ThrottledError

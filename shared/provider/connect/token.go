@@ -27,34 +27,29 @@ const (
 )
 
 // Values returns the credentials with which an integration fetches, of its secrets at a version: what was pasted, or an access token
-// that is valid. It refreshes the token before its end, under a lease, and stores the new ones before it returns.
+// that is valid. base is the address that stands for the configured origin if a connection leads through another one. Values refreshes the token before its end, under a lease, and stores the new ones before it returns.
 //
 // It returns fault.Conflict if only a person can help, because the provider has ended the access. It returns a
 // *connector.ThrottledError while another process refreshes a token that has ended.
 func (a Access) Values(
 	ctx context.Context, c store.Company, conn connector.Connector, i integration.Integration, s integration.Secrets, version int64,
-) (map[string]string, error) {
+) (values map[string]string, base string, err error) {
 	origin := connector.Origin(conn, i.Config)
 	if i.Connection == nil || len(s.Grant) == 0 || s.Origin != origin {
-		return s.ValuesFor(origin), nil
+		return s.ValuesFor(origin), "", nil
 	}
 	if i.Connection.LostAt != nil {
-		return nil, errLost(i)
+		return nil, "", errLost(i)
 	}
 	h := held{access: a, company: c, integration: i, secrets: s, version: version}
-	var err error
 	if h.grant, err = s.OpenGrant(ctx, c, a.Vault, i); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	token, err := h.token(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	values := map[string]string{integration.AccessToken: token}
-	if h.grant.Base != "" {
-		values[integration.AccessBase] = h.grant.Base
-	}
-	return values, nil
+	return map[string]string{integration.AccessToken: token}, h.grant.Base, nil
 }
 
 // held is the grant of a connection as it was read.

@@ -109,7 +109,7 @@ func (w *world) token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	values, err := w.Values(ctx, w.company, w.conn(), i, s, version)
+	values, _, err := w.Values(ctx, w.company, w.conn(), i, s, version)
 	return values[integration.AccessToken], err
 }
 
@@ -291,7 +291,7 @@ func TestValues_Origin(t *testing.T) {
 	i.Config = json.RawMessage(`{"project": "acme/app", "host": "evil.example"}`)
 	s, version, err := integration.LoadSecrets(t.Context(), w.company, w.Vault, "gitlab")
 	errtest.Must(t, err)
-	got, err := w.Values(t.Context(), w.company, w.conn(), i.Integration, s, version)
+	got, _, err := w.Values(t.Context(), w.company, w.conn(), i.Integration, s, version)
 	errtest.Must(t, err)
 	if diff := cmp.Diff(map[string]string(nil), got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)

@@ -2,6 +2,8 @@ package connector_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/outbound"
 )
 
 // fixed is a source with one page.
@@ -51,6 +54,46 @@ func TestFetchPage_SameID(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: warnings differ (-want +got):\n%s", tt.name, strings.TrimSpace(diff))
+		}
+	}
+}
+
+// site is a source of a configured site.
+type site struct{ fixed }
+
+func (site) Address(json.RawMessage) string { return "https://acme.example.com" }
+
+// A fetch through another address needs the permit for the configured host too.
+func TestFetchPage_Base(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		base  string
+		asked []string
+	}{
+		{"", nil},
+		{"https://api.example.com/site", []string{"acme.example.com"}},
+	} {
+		for _, refusal := range []error{nil, errors.New("refused")} {
+			var asked []string
+			ctx := outbound.WithPermit(t.Context(), func(_ context.Context, host string) error {
+				asked = append(asked, host)
+				return refusal
+			})
+			source := site{fixed{page: connector.FetchedPage{List: "a"}}}
+			page, err := connector.FetchPage(ctx, source, connector.Fetch{Base: tt.base})
+			if diff := cmp.Diff(tt.asked, asked); diff != "" {
+				t.Errorf("base %q: hosts that the permit was asked about differ (-want +got):\n%s", tt.base, diff)
+			}
+			if tt.base == "" || refusal == nil {
+				errtest.Must(t, err)
+				continue
+			}
+			if !errors.Is(err, refusal) {
+				t.Errorf("base %q: error %v, want %v", tt.base, err, refusal)
+			}
+			if page.List != "" {
+				t.Errorf("base %q: a refused page was fetched", tt.base)
+			}
 		}
 	}
 }

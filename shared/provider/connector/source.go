@@ -54,8 +54,8 @@ type Listed struct {
 	Goals bool
 }
 
-// FetchPage calls the source's Fetch. With credentials, its requests go to the configured origin only. The page warns of different
-// items with the same id.
+// FetchPage calls the source's Fetch. With credentials, its requests go to the configured origin only. With a base they go to that one
+// instead, and the context's permit is asked about the configured host too. The page warns of different items with the same id.
 func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error) {
 	return FetchBy(ctx, source, source.Fetch, f)
 }
@@ -64,8 +64,11 @@ func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error)
 // connector in a program that calls FetchPage, and only this one's in a program that calls FetchBy.
 func FetchBy(ctx context.Context, c Connector, fetch func(context.Context, Fetch) (FetchedPage, error), f Fetch) (FetchedPage, error) {
 	origin := Origin(c, f.Config)
-	if base := f.Credentials[integration.AccessBase]; base != "" {
-		origin = outbound.Origin(base)
+	if f.Base != "" {
+		if err := outbound.Permitted(ctx, origin); err != nil {
+			return FetchedPage{}, err
+		}
+		origin = outbound.Origin(f.Base)
 	}
 	if origin != "" && len(f.Credentials) > 0 {
 		ctx = outbound.WithOrigin(ctx, origin)
@@ -93,6 +96,7 @@ func Missing(c Connector, config json.RawMessage, stored []string) []string {
 type Fetch struct {
 	Config      json.RawMessage
 	Credentials map[string]string            // what was stored by hand or, under integration.AccessToken, the bearer token of a connection
+	Base        string                       // stands for the configured origin, of a connection that leads through another address; "": none
 	Checkpoint  json.RawMessage              // from the previous page of this run
 	State       json.RawMessage              // from the last successful run: validators, cursors
 	Full        bool                         // ignore validators and cursors

@@ -203,13 +203,13 @@ func (r *run) start(n int) checkpoint {
 
 // address returns the address of a stream's first page. A connection may lead through another one, which stands for the origin.
 func (r *run) address(s *stream) string {
-	address, base := r.Manifest.address(s, r.values), r.Credentials[integration.AccessBase]
-	if base == "" {
+	address := r.Manifest.address(s, r.values)
+	if r.Base == "" { // that of the fetch, not of the manifest
 		return address
 	}
 	scheme, rest, _ := strings.Cut(address, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	return base + strings.TrimPrefix(address, scheme+"://"+host)
+	return r.Base + strings.TrimPrefix(address, scheme+"://"+host)
 }
 
 // restart begins the stream again after a cursor has expired.

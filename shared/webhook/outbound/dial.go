@@ -38,11 +38,24 @@ func (c *Client) CheckHost(pointer, host string) (local bool, problems []fault.F
 	return local, problems
 }
 
+// Permitted asks the context's permit about the host of a URL to which no request goes, but in whose place another host is asked.
+func Permitted(ctx context.Context, origin string) error {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return err
+	}
+	return permitted(ctx, u)
+}
+
 // allowed returns why the context of a request forbids the way to a URL.
 func allowed(ctx context.Context, u *url.URL) error {
 	if err := checkOrigin(ctx, u); err != nil {
 		return err
 	}
+	return permitted(ctx, u)
+}
+
+func permitted(ctx context.Context, u *url.URL) error {
 	if permit, ok := ctx.Value(permitKey{}).(Permit); ok {
 		return permit(ctx, u.Hostname())
 	}
