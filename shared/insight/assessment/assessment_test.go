@@ -687,6 +687,35 @@ func TestBrief_Sources(t *testing.T) {
 	}
 }
 
+// TestHealth_Sources shows of 200 integrations the 20 that are worst, the worst first, and counts the others.
+func TestHealth_Sources(t *testing.T) {
+	t.Parallel()
+	c := newCompany()
+	for n := range 200 {
+		name := fmt.Sprintf("feed-%03d", n)
+		c.Integrations[name] = projection.Integration{
+			Kind: "feed", Enabled: true, State: integration.Certified, CertifiedUntil: noon().Add(time.Duration(90+n) * day), Ports: []integration.Port{integration.SyncPull},
+			CertifiedPorts: []integration.Port{integration.SyncPull},
+		}
+		c.Syncs[name] = projection.Sync{LastSucceededAt: noon().Add(-time.Duration(n) * time.Hour)}
+	}
+	for check, want := range map[string][]string{
+		"sync-freshness":       {"since feed-199 was synced 199 hours", "since feed-198 was synced 198 hours"},
+		"certification-expiry": {"certification of feed-000 90 days left", "certification of feed-001 91 days left"},
+	} {
+		var got []string
+		for _, e := range c.health(t, check).Evidence {
+			got = append(got, fmt.Sprintf("%s %g %s", e.Name, e.Value, e.Unit))
+		}
+		if len(got) != 21 {
+			t.Fatalf("%s: %d facts, want 21: %q", check, len(got), got)
+		}
+		if diff := cmp.Diff(append(want, "integrations with a better value 180 integrations"), append(got[:2:2], got[20])); diff != "" {
+			t.Errorf("%s: facts differ (-want +got):\n%s", check, diff)
+		}
+	}
+}
+
 // TestAttention counts everything that needs a person, the worst first, and shows it alike in the brief, its headline and the
 // dashboard.
 func TestAttention(t *testing.T) {

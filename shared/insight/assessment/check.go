@@ -4,6 +4,7 @@
 package assessment
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -77,12 +78,33 @@ func (r rule) check(v view) ScoredCheck {
 	found := r.judge(v)
 	c.Status, c.Reason, c.Remedy = found.status, found.reason, found.remedy
 	if found.evidence != nil {
-		c.Evidence = found.evidence
+		c.Evidence = readable(found.evidence)
 	}
 	if s, known := points(found.status); known {
 		c.Score = &s
 	}
 	return c
+}
+
+// maxEvidence limits the facts that a check shows of a company with many integrations.
+const maxEvidence = 20
+
+// daysLeft is the unit of facts of which the smallest is the worst. Of others, the greatest is.
+const daysLeft = "days left"
+
+// readable returns the worst of many facts, the worst first, and the number of the others.
+func readable(facts []Evidence) []Evidence {
+	if len(facts) <= maxEvidence {
+		return facts
+	}
+	slices.SortStableFunc(facts, func(a, b Evidence) int {
+		if a.Unit == daysLeft {
+			return cmp.Compare(a.Value, b.Value)
+		}
+		return cmp.Compare(b.Value, a.Value)
+	})
+	others := Evidence{Name: "integrations with a better value", Value: float64(len(facts) - maxEvidence), Unit: "integrations"}
+	return append(slices.Clip(facts[:maxEvidence]), others)
 }
 
 // points returns the score of a check with an outcome.

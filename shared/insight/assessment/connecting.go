@@ -250,7 +250,7 @@ type term struct {
 func (found *verdict) until(v view, provider string, end time.Time, t term) {
 	left := end.Sub(v.asOf)
 	found.evidence = append(found.evidence, Evidence{
-		Name: t.what + " of " + provider, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(provider),
+		Name: t.what + " of " + provider, Value: days(max(left, 0)), Unit: daysLeft, At: end, Href: v.integrationHref(provider),
 	})
 	subject := "the " + t.what + " of " + v.called(provider) + " "
 	switch {
