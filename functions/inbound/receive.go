@@ -48,10 +48,14 @@ func (in incoming) request(body []byte) scheme.Request {
 	return r
 }
 
-// digest binds the provider's id of the arrival to its body.
-func (in incoming) digest(arrivalID string) string {
+// digest binds the provider's id of the arrival to its body. Of an arrival whose signature covers the id and not the body, the id counts
+// alone: so a captured signature brings no second body.
+func (in incoming) digest(conn connector.Inbound, config json.RawMessage, arrivalID string) string {
 	if in.streamed != nil {
 		return in.streamed.sum()
+	}
+	if u, ok := conn.(connector.Uncovered); ok && arrivalID != "" && !u.Covers(config, in.header) {
+		return digestOf(arrivalID, nil)
 	}
 	return digestOf(arrivalID, in.body)
 }
@@ -120,7 +124,7 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 			return answer{greeting: &text}, nil
 		}
 	}
-	digest := in.digest(arrivalID)
+	digest := in.digest(conn, i.Config, arrivalID)
 	if !i.Enabled {
 		d.refuse(ctx, in, owner, digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)

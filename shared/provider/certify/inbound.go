@@ -51,11 +51,11 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 	}
 }
 
-// refusesTampered proves that the signature covers the body. Of a provider that sends a token it warns that nothing does.
+// refusesTampered proves that the signature covers the body. Of a provider that signs no body it warns.
 func (e Examiner) refusesTampered(conn connector.Inbound, c Candidate, live []string, r scheme.Request) integration.PortCheck {
 	o, covered := e.refusesInbound(conn, c, live, r), true
 	if u, ok := conn.(connector.Uncovered); ok && !u.Covers(c.Integration.Config, r.Header) {
-		o, covered = outcome{status: finding.Warn, remedy: configure, reason: "the provider sends the secret itself and signs nothing, so who reads one arrival can send others; store a signing secret if the provider has one"}, false
+		o, covered = outcome{status: finding.Warn, remedy: configure, reason: "what the provider sends to prove itself covers no body, so who reads an arrival can send another body with it; use a signing secret if the provider has one"}, false
 	}
 	found := check(c, integration.InboundReceive, "refuses-tampered", "An arrival whose body was changed is refused", o)
 	found.Required = covered

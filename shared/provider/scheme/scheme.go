@@ -23,6 +23,7 @@ const (
 type Scheme struct {
 	Title     string     `json:"title,omitempty"`
 	Algorithm string     `json:"algorithm"`
+	Object    string     `json:"object,omitempty"`    // a member of the body whose members stand for the headers; "": the headers count
 	Header    string     `json:"header"`              // that holds the signatures
 	Field     string     `json:"field,omitempty"`     // of the header, which is a list such as t=1,v1=abc; "": the header lists the signatures themselves
 	Separator string     `json:"separator,omitempty"` // of fields and signatures; "": a comma
@@ -79,11 +80,12 @@ func Names() []string {
 	return names
 }
 
-// Signs reports whether who holds the secret can sign. Of an asymmetric scheme, only the provider can.
-func (s Scheme) Signs() bool { return s.Algorithm != Ed25519 }
+// Signs reports whether Sign can make the headers of an arrival. Of an asymmetric scheme, only the provider can sign, and of a scheme
+// whose signature stands in the body there are no headers.
+func (s Scheme) Signs() bool { return s.Algorithm != Ed25519 && s.Object == "" }
 
-// Covers reports whether the signature covers the body. A token covers nothing.
-func (s Scheme) Covers() bool { return s.Algorithm != Token }
+// Covers reports whether the signature covers the body. A token covers nothing. A signature in the body covers its own members alone.
+func (s Scheme) Covers() bool { return s.Algorithm != Token && s.Object == "" }
 
 // separator returns what separates fields and signatures.
 func (s Scheme) separator() string {

@@ -53,6 +53,9 @@ func (s Scheme) encode(sum []byte) string {
 
 // Headers lists the names of the headers that an arrival must have.
 func (s Scheme) Headers() []string {
+	if s.Object != "" {
+		return nil
+	}
 	names := []string{s.Header}
 	if s.ID != "" {
 		names = append(names, s.ID)

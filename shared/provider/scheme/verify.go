@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -28,11 +29,14 @@ const (
 )
 
 // Verify checks an arrival against the live secrets, and its time if the scheme has one. It parses the body only after its signature has
-// matched. It returns the arrival's id if the signature covers it, and "" otherwise. An arrival that does not verify is
+// matched, but for the object in which the signature stands. It returns the arrival's id if the signature covers it, and "" otherwise. An arrival that does not verify is
 // fault.Unauthenticated; the detail is a fixed text for the scheme.
 func (s Scheme) Verify(secrets []string, r Request, now time.Time) (id string, err error) {
 	if s.Algorithm == Token {
 		return "", s.verifyToken(secrets, r)
+	}
+	if s.Object != "" {
+		r.Header = headerIn(r.Body, s.Object)
 	}
 	if r.Header.Get(s.Header) == "" {
 		return "", fault.Newf(fault.Unauthenticated, "the %s header is missing", s.Header)
@@ -57,6 +61,19 @@ func (s Scheme) Verify(secrets []string, r Request, now time.Time) (id string, e
 		id = ""
 	}
 	return id, s.checkMember(r.Body, now)
+}
+
+// headerIn returns the members of an object in a body as headers. Without it there are no headers.
+func headerIn(body []byte, object string) http.Header {
+	header := http.Header{}
+	text, _ := member(body, object)
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(text), &members)
+	for name := range members {
+		value, _ := member([]byte(text), name)
+		header.Set(name, value)
+	}
+	return header
 }
 
 // verifyToken compares the header with each secret.

@@ -206,10 +206,10 @@ type Batch struct {
 type Feed interface {
 	// Consume passes the changes after the consumer's stored position to handle until ctx ends. It then waits for the
 	// batches in flight and returns nil. handle is called for one batch at a time. An item's changes come in commit order, and
-	// a shard's in the order of their sequences. handle may return before its work ends. It calls done exactly once, when the batch is finished. If it calls
+	// a company's of a shard in the order of their sequences. handle may return before its work ends. It calls done exactly once, when the batch is finished. If it calls
 	// done with an error, Consume redelivers the batch later. The position moves past a batch once that batch and all
 	// earlier batches are finished. The driver limits the changes in flight, and calls handle for further batches up to that
-	// limit.
+	// limit. It may limit those of a company more, and deliver the changes of others first.
 	//
 	// Only one process at a time may consume under a name. The feed keeps a change for at least a day. Some drivers keep it
 	// until every consumer that the feed was opened with has finished it.
