@@ -46,6 +46,7 @@ func TestConnector_Fetch_notTheList(t *testing.T) {
 		{"an error next to an empty list", `{"error":{"code":5},"data":[]}`, 200, "", "", `member "error" reports`},
 		{"not ok", `{"ok":false,"data":[]}`, 200, "", "", `member "ok" reports`},
 		{"no success", `{"success":false,"data":[]}`, 200, "", "", `member "success" reports`},
+		{"errors without a list", `{"errors":250,"data":[]}`, 200, "", "", `member "errors" reports`},
 		{"errors", `{"errors":[{}],"data":[]}`, 200, "", "", `member "errors" reports`},
 		{"a status", `{"status":"error","data":[]}`, 200, "", "", `member "status" reports`},
 		{"a code", `{"code":401,"data":[]}`, 200, "", "", `member "code" reports`},
@@ -94,6 +95,7 @@ func TestConnector_Fetch_theList(t *testing.T) {
 	for _, document := range []string{
 		`{"data":[{"id":1,"t":"x"}],"error":null,"errors":[],"ok":true,"status":"ok","code":200,"message":"done"}`,
 		`{"data":[{"id":1,"t":"x"}],"errorCode":"0","errorMessage":"Success","hasErrors":false,"result":"ok","status":{"code":200},"meta":{"errors":[]}}`,
+		`{"data":[{"id":1,"t":"x"}],"errors":250}`,
 		"\xEF\xBB\xBF" + `{"data":[{"id":1,"t":"x"}],"error":"","status":1}`,
 		`{ "data" : [ { "id" : 1, "t" : "x" } ], "errors" : [ ], "error" : { }, "errorCode" : "0000", "errorMessage" : "No error" }`,
 		`{"data":[{"id":1,"t":"x"}],"errorCode":"200","errorMessage":"Success.","result":450}`,

@@ -137,11 +137,13 @@ func (r *run) complaint(document []byte) string {
 	if r.One && r.Records == "" {
 		return ""
 	}
-	return r.complaintIn(document, "", true)
+	list := compact(find(document, r.Records))
+	return r.complaintIn(document, "", true, list != "[]")
 }
 
-// complaintIn looks at the members of the object at a pointer, and at those of what is told about the list.
-func (r *run) complaintIn(object json.RawMessage, at string, deeper bool) string {
+// complaintIn looks at the members of the object at a pointer, and at those of what is told about the list. filled says that the document
+// has records.
+func (r *run) complaintIn(object json.RawMessage, at string, deeper, filled bool) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {
 		return ""
@@ -150,7 +152,11 @@ func (r *run) complaintIn(object json.RawMessage, at string, deeper bool) string
 		value, pointer := members[name], at+"/"+name
 		is, within := isComplaint, false
 		switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
-		case "error", "errors", "errormessage", "errorcode", "haserror", "haserrors":
+		case "errors": // a number of them counts something else if there are records
+			if filled && isNumber(value) {
+				continue
+			}
+		case "error", "errormessage", "errorcode", "haserror", "haserrors":
 		case "ok", "success", "issuccess":
 			is = isFalse
 		case "status", "meta":
@@ -163,7 +169,7 @@ func (r *run) complaintIn(object json.RawMessage, at string, deeper bool) string
 			continue
 		}
 		if within {
-			if found := r.complaintIn(value, pointer, false); found != "" {
+			if found := r.complaintIn(value, pointer, false, filled); found != "" {
 				return found
 			}
 		}
@@ -202,6 +208,11 @@ func isComplaint(value string) bool {
 		return false
 	}
 	return isSet(value)
+}
+
+func isNumber(value json.RawMessage) bool {
+	_, err := strconv.ParseUint(string(value), 10, 64)
+	return err == nil
 }
 
 func isFalse(value string) bool {

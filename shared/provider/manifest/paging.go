@@ -25,7 +25,7 @@ func (r *run) next(document []byte, header http.Header, read records) (after che
 	}
 	switch r.Paging.Type { // the others tell a page by its address alone
 	case PagedByCursor, pagedByLastID, PagedByOffset, pagedByNo:
-		after.Page = connector.Digest(document)[:8]
+		after.Page = r.shown(document)
 	}
 	if read.count == 0 {
 		after.Empty = at.Empty + 1
@@ -68,7 +68,12 @@ func (r *run) linked(header http.Header) (checkpoint, error) {
 func (r *run) repeats(document []byte) bool {
 	p := r.Paging
 	counts := p.Type == pagedByNo || p.Type == PagedByOffset
-	return counts && p.More == "" && p.Last == "" && r.at.Pages > 1 && r.at.Page == connector.Digest(document)[:8]
+	return counts && p.More == "" && p.Last == "" && r.at.Pages > 1 && r.at.Page == r.shown(document)
+}
+
+// shown identifies a page by its records. What else a document says, such as the number that was asked for, tells no pages apart.
+func (r *run) shown(document []byte) string {
+	return connector.Digest(find(document, r.Records))[:8]
 }
 
 // fills reports whether a first page of so many records may be full, so that the link to a next one can appear while the page stays as it
