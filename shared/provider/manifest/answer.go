@@ -152,9 +152,11 @@ func (r *run) complaintIn(object json.RawMessage, at string, deeper, filled bool
 		value, pointer := members[name], at+"/"+name
 		is, within := isComplaint, false
 		switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
-		case "errors": // a number of them counts something else if there are records
-			if filled && isNumber(value) {
-				continue
+		case "errors":
+			if isNumber(value) {
+				if is = isSet; filled { // it counts something else
+					continue
+				}
 			}
 		case "error", "errormessage", "errorcode", "haserror", "haserrors":
 		case "ok", "success", "issuccess":

@@ -42,7 +42,7 @@ func (d Document) check() []fault.FieldError {
 		at := strconv.Itoa(n)
 		c.refuse(names[s.Name], "is the name of another stream; give each its own", "streams", at, "name")
 		names[s.Name] = true
-		c.stream(at, s)
+		c.below(n, s)
 	}
 	for name, v := range d.Configuration {
 		c.refuse(name == "schedule" || name == "permissions" || name == "title" || name == "signingSecret" || name == "tables", "is a name that the service uses; choose another", "configuration", name)
@@ -113,6 +113,31 @@ func (c *checking) stream(at string, s Stream) {
 		c.refuse(r.Action == integration.TimelineNote && !once, "is missing; without it every sync would make the note again",
 			"streams", at, "mapping", "rules", strconv.Itoa(n), "with", "once")
 	}
+}
+
+// below checks a stream, and the parent if it has one.
+func (c *checking) below(n int, s Stream) {
+	at, p := strconv.Itoa(n), s.Parent
+	if p == nil {
+		c.stream(at, s)
+		return
+	}
+	i := slices.IndexFunc(c.Streams[:n], func(other Stream) bool { return other.Name == p.Stream })
+	c.refuse(i < 0, "must be the name of a stream before this one", "streams", at, "parent", "stream")
+	c.refuse(i >= 0 && c.Streams[max(i, 0)].Parent != nil, "has a parent itself; one level is possible", "streams", at, "parent", "stream")
+	c.refuse(i >= 0 && c.Streams[max(i, 0)].One, "has one record; a parent is a list", "streams", at, "parent", "stream")
+	_, taken := c.Configuration[p.Variable]
+	c.refuse(taken, "is a variable of the configuration; choose another name", "streams", at, "parent", "variable")
+	text, _ := json.Marshal(s.Request) // a request holds what JSON can
+	c.refuse(!slices.Contains(namesIn(string(text)), p.Variable), "stands nowhere in the request, so each parent would have the same records", "streams", at, "parent", "variable")
+	configured := c.Configuration
+	c.Configuration = maps.Clone(configured)
+	if c.Configuration == nil {
+		c.Configuration = map[string]Variable{}
+	}
+	c.Configuration[p.Variable] = Variable{}
+	c.stream(at, s)
+	c.Configuration = configured
 }
 
 // maxExact is the greatest integer up to which every JSON reader holds every integer exactly.

@@ -94,6 +94,7 @@ type Stream struct {
 	Records     string          `json:"records"`       // pointer to the list in the document; "": the document is the list
 	One         bool            `json:"one,omitempty"` // the value at records is the only record
 	Paging      Paging          `json:"paging,omitzero"`
+	Parent      *Parent         `json:"parent,omitempty"` // nil: the stream is read once
 	Incremental *Incremental    `json:"incremental,omitempty"`
 	Deleted     *Deleted        `json:"deleted,omitempty"`
 	Item        *Item           `json:"item,omitempty"`

@@ -52,8 +52,9 @@ type checkpoint struct {
 	Page      string          `json:"page,omitempty"`  // identifies what the last page held
 	Empty     int             `json:"empty,omitempty"` // how many of the last pages had no record
 	Restarted bool            `json:"restarted,omitempty"`
-	Since     time.Time       `json:"since,omitzero"` // of the changes to list; zero: everything
-	State     state           `json:"state,omitzero"` // that the run leaves so far
+	Since     time.Time       `json:"since,omitzero"`  // of the changes to list; zero: everything
+	State     state           `json:"state,omitzero"`  // that the run leaves so far
+	Above     *above          `json:"above,omitempty"` // of a stream with a parent
 }
 
 // run reads one page.
@@ -65,7 +66,8 @@ type run struct {
 	connector.Fetch
 	values map[string]string // of the configuration's variables
 	at     checkpoint
-	last   state // of the run before; zero for a full run
+	outer  *checkpoint // where the run stands if it reads a page of parents; at is then the page's
+	last   state       // of the run before; zero for a full run
 }
 
 // Fetch gets one page. A stream is read as a whole, unless it has an incremental parameter, or one page that has not changed.
@@ -109,6 +111,9 @@ func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.
 	if problem := r.unlisted(document); problem != "" {
 		return connector.FetchedPage{}, connector.NotListed(r.words.List, resp, document, f.Credentials, problem)
 	}
+	if r.outer != nil {
+		return r.parents(document, resp.Header)
+	}
 	return r.page(ctx, document, resp.Header)
 }
 
@@ -144,7 +149,7 @@ func (r *run) begin() error {
 		}
 	}
 	if len(r.Checkpoint) == 0 {
-		r.at = r.start(max(0, slices.IndexFunc(r.streams, func(s *stream) bool { return s.Name == r.Only })))
+		r.at = r.enter(max(0, slices.IndexFunc(r.streams, func(s *stream) bool { return s.Name == r.Only })))
 		if r.at.State.Manifest = r.digest; r.incremental() {
 			r.at.State.Since, r.at.State.Began = r.now.UTC(), r.now.UTC()
 		}
@@ -155,7 +160,16 @@ func (r *run) begin() error {
 		return fault.New(fault.Conflict, "the manifest was changed during the sync; request another sync")
 	}
 	r.stream = r.streams[r.at.Stream]
+	r.descend()
 	return nil
+}
+
+// enter returns the checkpoint with which a run comes to a stream.
+func (r *run) enter(n int) checkpoint {
+	if r.streams[n].Parent != nil {
+		return r.begun(n)
+	}
+	return r.start(n)
 }
 
 // valuesOf reads the values of the variables in a configuration.
@@ -215,14 +229,14 @@ func (r *run) address(s *stream) string {
 // restart begins the stream again after a cursor has expired.
 func (r *run) restart() (page connector.FetchedPage, err error) {
 	next := r.start(r.at.Stream)
-	next.State, next.Restarted = r.at.State, true
+	next.State, next.Restarted, next.Above = r.at.State, true, r.at.Above
 	page.Checkpoint, err = json.Marshal(next)
 	return page, err
 }
 
 // isStale reports whether an answer refuses a cursor that has expired, for the first time in this run.
 func (r *run) isStale(resp *http.Response) bool {
-	return r.at.Pages > 0 && !r.at.Restarted && slices.Contains(r.Paging.Stale, resp.StatusCode)
+	return r.outer == nil && r.at.Pages > 0 && !r.at.Restarted && slices.Contains(r.Paging.Stale, resp.StatusCode)
 }
 
 // isTallied reports whether the run needs all records of a stream.
@@ -261,7 +275,7 @@ func (r *run) get(ctx context.Context) (*http.Response, error) {
 
 // asks reports whether the request asks whether the list has changed.
 func (r *run) asks() bool {
-	return r.at.Pages == 0 && !r.isTallied(r.stream) && r.Request.Method != http.MethodPost && r.last.Tags[r.Name] != (connector.Validators{})
+	return r.at.Pages == 0 && r.outer == nil && !r.isTallied(r.stream) && r.Request.Method != http.MethodPost && r.last.Tags[r.Name] != (connector.Validators{})
 }
 
 func (r *run) request(ctx context.Context) (*http.Request, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/manifest"
@@ -41,7 +42,8 @@ type provider struct {
 	config  string
 	secrets map[string]string
 	state   json.RawMessage
-	only    string   // the stream to read
+	only    string // the stream to read
+	tally   *goal.Tally
 	asked   []string // paths with queries, and bodies
 	headers []http.Header
 	shifted bool          // a page of the last run was shifting
@@ -84,9 +86,13 @@ func (p *provider) page(checkpoint json.RawMessage, full bool) (connector.Fetche
 	m, err := manifest.Parse([]byte(p.text))
 	errtest.Must(p.t, err)
 	c := manifest.New(m.Kind, func() *manifest.Manifest { return m }, outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now.Add(p.later) })
-	return c.Fetch(p.t.Context(), connector.Fetch{
+	f := connector.Fetch{
 		Config: json.RawMessage(p.config), Credentials: p.secrets, Checkpoint: checkpoint, State: p.state, Full: full, Only: p.only, Mapper: new(mapping.Cache),
-	})
+	}
+	if p.tally != nil {
+		f.Tallies = []*goal.Tally{p.tally}
+	}
+	return c.Fetch(p.t.Context(), f)
 }
 
 // run fetches every page of a run, keeps the state and returns the ids.
@@ -315,7 +321,7 @@ func TestFetch_repeated(t *testing.T) {
 			t.Parallel()
 			asked := 0
 			p := serve(t, stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) {
-				rows(w, 2*min(asked, 2), 2, map[string]any{"more": true})
+				rows(w, 2*min(asked, 2), 2, map[string]any{"more": true, "page": asked})
 				asked++
 			})
 			ids, err := p.run(true)

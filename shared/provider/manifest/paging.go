@@ -21,7 +21,7 @@ func (r *run) next(document []byte, header http.Header, read records) (after che
 	at := r.at
 	after = checkpoint{
 		Stream: at.Stream, Pages: at.Pages + 1, Items: at.Items + read.count,
-		Restarted: at.Restarted, Since: at.Since, State: at.State,
+		Restarted: at.Restarted, Since: at.Since, State: at.State, Above: at.Above,
 	}
 	switch r.Paging.Type { // the others tell a page by its address alone
 	case PagedByCursor, pagedByLastID, PagedByOffset, pagedByNo:

@@ -54,6 +54,8 @@ func TestParse(t *testing.T) {
 		"the host as a header":    {`{"auth":{"type":"header","name":"Host"}}`, "/auth/name", "set by the service"},
 		"a header without a name": {`{"auth":{"type":"header"}}`, "/auth/name", "is needed"},
 		"OAuth":                   {`{"auth":{"type":"oauth2"}}`, "/auth/type", "one of"},
+		"an unknown parent":       {streams(`"request":{"path":"/{p}"},"parent":{"stream":"x","pointer":"/id","variable":"p"}`), "/streams/0/parent/stream", "before"},
+		"a variable of no use":    {`{"streams":[` + stream + `},{"parent":{"stream":"s","pointer":"/id","variable":"p"},"name":"t",` + stream[len(`{"name":"s",`):] + `}]}`, "/streams/1/parent/variable", "nowhere"},
 		"two streams of a name":   {`{"streams":[` + stream + `},` + stream + `}]}`, "/streams/1/name", "another stream"},
 		"the schedule":            {`{"configuration":{"schedule":{"title":"S","description":"S","example":"x"}}}`, "/configuration/schedule", "service uses"},
 		"no example":              {`{"configuration":{"a":{"title":"S","description":"S"}}}`, "/configuration/a/example", "example"},

@@ -36,10 +36,8 @@ type records struct {
 
 // page reads the records of a document, and finds the next page.
 func (r *run) page(ctx context.Context, document []byte, header http.Header) (page connector.FetchedPage, err error) {
-	for _, t := range r.Tallies {
-		if t.Source.Stream == r.Name && r.at.Pages == 0 {
-			t.Reset()
-		}
+	if r.at.Pages == 0 && r.Parent == nil {
+		r.resetTallies(r.stream)
 	}
 	var read records
 	if !r.repeats(document) {
@@ -56,7 +54,7 @@ func (r *run) page(ctx context.Context, document []byte, header http.Header) (pa
 		return page, err
 	}
 	kept := connector.Validators{}
-	if r.at.Pages == 0 && r.Incremental == nil && r.Request.Method != http.MethodPost && !r.fills(read.count) {
+	if r.at.Pages == 0 && r.Parent == nil && r.Incremental == nil && r.Request.Method != http.MethodPost && !r.fills(read.count) {
 		kept = connector.ValidatorsOf(header)
 	}
 	return page, r.turn(&page, next, kept)
@@ -76,8 +74,16 @@ func (r *run) turn(page *connector.FetchedPage, next checkpoint, kept connector.
 		}
 		left.Tags = tags
 	}
+	if a := r.at.Above; a != nil {
+		return r.goOn(page, above{Page: a.Page, Values: a.Values[1:]}, left)
+	}
+	return r.leave(page, left)
+}
+
+// leave sets where the run continues behind a stream: at the next one, or in the next run.
+func (r *run) leave(page *connector.FetchedPage, left state) (err error) {
 	if n := r.at.Stream + 1; n < len(r.streams) && r.Only == "" {
-		at := r.start(n)
+		at := r.enter(n)
 		at.State = left
 		page.Checkpoint, err = json.Marshal(at)
 		return err
