@@ -49,3 +49,30 @@ func TestOwn_Digest(t *testing.T) {
 		}
 	}
 }
+
+// TestOwn_Once compiles a manifest once, for every company and every way to its connector.
+func TestOwn_Once(t *testing.T) {
+	t.Parallel()
+	st := webtest.OpenStore(t)
+	own := manifest.NewOwn(outbound.New(outbound.Options{}), time.Now)
+	m := integration.StoredManifest{Kind: "pulse", Manifest: json.RawMessage(merged(t, valid, `{}`)), Digest: connector.Digest(json.RawMessage(valid))}
+	var first connector.Described
+	for _, company := range []string{"a", "b"} {
+		c := store.For(st, company)
+		errtest.Must(t, c.Commit(t.Context(), integration.SaveManifest(c, 0, m)))
+		found, err := own.Find(t.Context(), c, m.Kind)
+		errtest.Must(t, err)
+		of, err := own.Of(t.Context(), c, integration.Integration{Kind: m.Kind, Manifest: &integration.ManifestRef{Digest: m.Digest}})
+		errtest.Must(t, err)
+		list, err := own.List(t.Context(), c)
+		errtest.Must(t, err)
+		if first == nil {
+			first = found
+		}
+		for way, got := range map[string]connector.Described{"Find": found, "Of": of, "List": list[0]} {
+			if got != first {
+				t.Errorf("company %s: %s makes the connector again, want that of before", company, way)
+			}
+		}
+	}
+}
