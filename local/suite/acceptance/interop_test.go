@@ -60,13 +60,43 @@ func TestDelivery_VerifiedElsewhere(t *testing.T) {
 			}
 		})
 		t.Run("Python, "+name, func(t *testing.T) {
-			got := servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) {
-				cmd.Env = append(os.Environ(), "DELIVERY="+string(env))
-			}, python(t), "testdata/verify.py")
-			if got = strings.TrimSpace(got); got != want {
+			if got := strings.TrimSpace(pythonRun(t, "verify.py", "DELIVERY="+string(env))); got != want {
 				t.Errorf("output = %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// pythonRun runs a script of testdata with a variable of the environment.
+func pythonRun(t *testing.T, script, variable string) string {
+	t.Helper()
+	return servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), variable) }, python(t), "testdata/"+script)
+}
+
+// TestArrival_SignedElsewhere takes what the official libraries of two languages sign, and refuses it under another id.
+func TestArrival_SignedElsewhere(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tn := s.tenant("Interop")
+	secret := newSecret(t)
+	tn.register("webhook", "https://example.com/", secret, "memory.*")
+	s.Log.KeepOut(secret)
+	sent := `{"type":"memory.upsert","data":{"externalId":"1","kind":"ticket","title":"Zoë 👩‍💻"}}`
+	for name, signed := range map[string]func(arrival string) string{
+		"JavaScript": func(arrival string) string { return node(t, "sign.mjs", arrival) },
+		"Python":     func(arrival string) string { return pythonRun(t, "sign.py", arrival) },
+	} {
+		arrival, err := json.Marshal(map[string]string{"secret": secret, "id": "msg_" + name, "body": sent})
+		errtest.Must(t, err)
+		var headers map[string]string
+		errtest.Must(t, json.Unmarshal([]byte(signed("ARRIVAL="+string(arrival))), &headers))
+		for id, want := range map[string]int{"msg_" + name: 202, "msg_other": 401} {
+			answer := tn.do("POST", "/inbound/"+tn.ID+"/webhook", []byte(sent),
+				"Webhook-Id", id, "Webhook-Timestamp", headers["Webhook-Timestamp"], "Webhook-Signature", headers["Webhook-Signature"])
+			if answer.status != want {
+				t.Errorf("%s under the id %s: status = %d, want %d: %s", name, id, answer.status, want, answer.body)
+			}
+		}
 	}
 }
 
