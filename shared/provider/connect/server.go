@@ -93,6 +93,11 @@ func (a Access) registered(ctx context.Context, kind string) (registration, erro
 		known.API, known.Issuer, known.Authorization, known.Token, known.Revocation = own.API, own.Issuer, own.Authorization, own.Token, own.Revocation
 	}
 	known.Authorization = strings.ReplaceAll(known.Authorization, "{slug}", app.Slug)
+	for _, at := range []struct{ name, address string }{{"api", known.API}, {"authorization", known.Authorization}, {"token", known.Token}, {"revocation", known.Revocation}} {
+		if problems := a.Client.CheckURL("", at.address); at.address != "" && len(problems) > 0 {
+			return registration{}, fault.Newf(fault.Conflict, "the operator's application with %s has an address that cannot be used; ask the operator to correct %s: %s", kind, at.name, problems[0].Detail)
+		}
+	}
 	if known.App && app.AppID == "" {
 		return registration{}, fault.Newf(fault.Conflict, "the operator's application with %s is not a GitHub App; ask the operator to add appId, slug and privateKey", kind)
 	}

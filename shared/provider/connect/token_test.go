@@ -99,6 +99,30 @@ func (w *world) link() {
 	w.at.Asked()
 }
 
+// TestBegin_Addresses begins nothing at an address of the operator's server that cannot be sent, and says which it is.
+func TestBegin_Addresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, edit := range map[string]func(*application.Server){
+		"api: a url must not carry":             func(s *application.Server) { s.API = "https://user@gitlab.com" },
+		"authorization: begins or ends with":    func(s *application.Server) { s.Authorization += " " },
+		"token: has a % at byte":                func(s *application.Server) { s.Token += "/%zz" },
+		"revocation: the port must be a number": func(s *application.Server) { s.Revocation = "https://gitlab.com:0/revoke" },
+	} {
+		a := w.at.Application("https://gitlab.com")
+		edit(a.Server)
+		w.Applications = application.Static{"gitlab": a}
+		_, _, err := w.Begin(t.Context(), w.company, w.conn(), w.load().Integration, connect.Trip{Redirect: "https://orgops.test/"})
+		name, detail, _ := strings.Cut(name, ": ")
+		if got, want := errtest.Message(err), "ask the operator to correct "+name+": "; !strings.Contains(got, want) {
+			t.Errorf("error %q, want one with %q", got, want)
+		}
+		if got := errtest.Message(err); !strings.Contains(got, detail) {
+			t.Errorf("error %q, want one with %q", got, detail)
+		}
+	}
+}
+
 // token returns with what the integration fetches.
 func (w *world) token(ctx context.Context) (string, error) {
 	s, version, err := integration.LoadSecrets(ctx, w.company, w.Vault, "gitlab")

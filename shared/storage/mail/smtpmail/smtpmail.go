@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -41,7 +42,7 @@ func New(address string, from mail.Address, roots *x509.CertPool) (*Sender, erro
 // open makes a Sender. here reports whether a host is this machine.
 func open(address string, from mail.Address, roots *x509.CertPool, here func(host string) bool) (*Sender, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
+	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || strings.ContainsAny(address, "?#") || strings.HasSuffix(u.Host, ":") {
 		return nil, ErrURL
 	}
 	s := &Sender{from: from, host: u.Hostname(), options: []gomail.Option{

@@ -222,9 +222,10 @@ func TestSend_Refused(t *testing.T) {
 
 func TestNew_Refused(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"", "mail.example.com:587", "http://mail.example.com", "smtp://", "smtp://a/b", "smtp://a?tls=no", "smtp://a:x"} {
-		if _, err := smtpmail.New(address, mail.Address{Address: "a@b.test"}, nil); !errors.Is(err, smtpmail.ErrURL) && err == nil {
-			t.Errorf("New(%q) = no error, want one", address)
+	for _, address := range []string{"", "mail.example.com:587", "http://mail.example.com", "smtp://", "smtp://a/b", "smtp://a?tls=no", "smtp://a?", "smtp://a#b", "smtp://a#", "smtp://a:x", "smtp://a:",
+		"smtp://a:0", "smtp://a:70000", "smtp://a b", " smtp://a", "smtp://a\n", "smtp://a\\b", "smtp:a", "smtp://u:%zz@a", "smtp://[fe80::1%eth0"} {
+		if _, err := smtpmail.New(address, mail.Address{Address: "a@b.test"}, nil); !errors.Is(err, smtpmail.ErrURL) {
+			t.Errorf("New(%q): err = %v, want ErrURL", address, err)
 		}
 	}
 }
