@@ -131,11 +131,11 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []
 			all, _ = readyEventsOf(c) // an event that cannot be made is parked with its change
 		}
 		if err := d.publishOne(ctx, c, all, replay, work); err != nil {
-			d.unpublished.keep(change)
+			d.unpublished.note(change, false)
 			work.fail(err)
 			return
 		}
-		d.unpublished.drop(c)
+		d.unpublished.note(c, true)
 	}
 }
 

@@ -25,7 +25,7 @@ func (u *unpublished) upTo(c store.Change) []store.Change {
 	defer u.mu.Unlock()
 	all := []store.Change{c}
 	for _, k := range u.kept {
-		if isEarlier(k, c) {
+		if k.Company == c.Company && k.Key == c.Key && k.Version() < c.Version() {
 			all = append(all, k)
 		}
 	}
@@ -33,26 +33,18 @@ func (u *unpublished) upTo(c store.Change) []store.Change {
 	return all
 }
 
-func isEarlier(k, c store.Change) bool {
-	return k.Company == c.Company && k.Key == c.Key && k.Version() < c.Version()
-}
-
-// keep remembers a change.
-func (u *unpublished) keep(c store.Change) {
-	u.drop(c)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.kept) >= maxUnpublished {
-		u.kept = nil
-	}
-	u.kept = append(u.kept, c)
-}
-
-// drop forgets a change.
-func (u *unpublished) drop(c store.Change) {
+// note keeps a change, or forgets it once it is published.
+func (u *unpublished) note(c store.Change, published bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.kept = slices.DeleteFunc(u.kept, func(k store.Change) bool {
 		return k.Company == c.Company && k.Key == c.Key && k.Version() == c.Version()
 	})
+	if published {
+		return
+	}
+	if len(u.kept) >= maxUnpublished {
+		u.kept = nil
+	}
+	u.kept = append(u.kept, c)
 }
