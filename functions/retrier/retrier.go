@@ -52,20 +52,7 @@ func (r *Retrier) Run(ctx context.Context) { r.Worker().Run(ctx) }
 
 // Worker returns the worker that takes messages from the queue and settles them.
 func (r *Retrier) Worker() queue.Worker {
-	return queue.Worker{
-		Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: sendLease, Slots: inHand, Take: queue.MaxBatch, Prepare: r.prepare,
-	}
-}
-
-// prepare reads the endpoints of an invocation's messages, so that each is read once. What it cannot read, Handle reads.
-func (r *Retrier) prepare(ctx context.Context, all []queue.Received) {
-	for _, m := range all {
-		var job delivery.Job
-		if err := json.Unmarshal(m.Body, &job); err != nil || job.Company == "" || job.Delivery == "" {
-			continue
-		}
-		_, _ = r.Courier.Endpoint(ctx, store.For(r.Store, job.Company), delivery.EndpointOf(delivery.Prefix+job.Delivery))
-	}
+	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: sendLease, Slots: inHand, Take: queue.MaxBatch}
 }
 
 // Handle processes the delivery or the recovery that a message names. due tells when to redeliver the message; zero means

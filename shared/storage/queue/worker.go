@@ -25,8 +25,6 @@ type Worker struct {
 	Lease  time.Duration // hides a message from other workers; longer than handling takes
 	Slots  int           // messages in flight at most
 	Take   int           // messages per receive, at most MaxBatch
-	// Prepare is called before Handle with all messages that arrive in one invocation of a Lambda. nil: nothing.
-	Prepare func(ctx context.Context, all []Received)
 }
 
 // Bounds of the wait before a message that was not handled is delivered again.

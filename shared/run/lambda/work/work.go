@@ -30,9 +30,6 @@ func Each(w queue.Worker, now func() time.Time) func(context.Context, Event) (An
 	return func(ctx context.Context, e Event) (Answer, error) {
 		ctx = memo.With(ctx)
 		all := messages(e)
-		if w.Prepare != nil {
-			w.Prepare(ctx, all)
-		}
 		settled := make([]bool, len(e.Records))
 		var working sync.WaitGroup
 		for i, r := range e.Records {
