@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"orgops/shared/base/metric"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/parked"
 	"orgops/shared/insight/projection"
@@ -43,7 +44,7 @@ func (t *Ticker) projected(ctx context.Context, c store.Company, now time.Time) 
 		if err != nil {
 			return err
 		}
-		if item.At.Sub(later(p.UpdatedAt, was.CreatedAt)) > canaryLate {
+		if item.At.Sub(wait.Later(p.UpdatedAt, was.CreatedAt)) > canaryLate {
 			t.late(ctx, "projector", p.UpdatedAt)
 		}
 	}
@@ -78,13 +79,6 @@ var errCanary = errors.New("shows that the dispatcher works")
 func (t *Ticker) late(ctx context.Context, reader string, since time.Time) {
 	t.Metrics.Count(metric.CanaryLate, 1)
 	t.Logger.ErrorContext(ctx, "what handles the canary is late", "which", reader, "since", since)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // taken ignores that another process has written the change.

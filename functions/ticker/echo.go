@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -44,7 +45,7 @@ func (t *Ticker) echoes(ctx context.Context, c store.Company, now time.Time) err
 	again := echoEvery
 	if item.At.After(back.UpdatedAt) {
 		again = canaryAgain
-		if since := later(back.UpdatedAt, endpoint.CreatedAt); now.Sub(since) > echoEvery+canaryLate {
+		if since := wait.Later(back.UpdatedAt, endpoint.CreatedAt); now.Sub(since) > echoEvery+canaryLate {
 			t.late(ctx, "a delivery's receiver", since)
 		}
 	}

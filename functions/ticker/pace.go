@@ -20,7 +20,7 @@ type pace struct {
 // wait waits for the turn of the next timer. It returns false if ctx ends before.
 func (p *pace) wait(ctx context.Context) bool {
 	p.mu.Lock()
-	turn := later(p.next, time.Now())
+	turn := wait.Later(p.next, time.Now())
 	p.next = turn.Add(time.Second / rate)
 	p.mu.Unlock()
 	return wait.For(ctx, time.Until(turn))

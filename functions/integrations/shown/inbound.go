@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/arrival"
 )
 
@@ -43,7 +44,7 @@ func inboundHealth(taken arrival.Hours, refusals arrival.Refusals, created, now 
 		Refusals: refused(refusals.Verified, from, created), Strangers: refused(refusals.Unverified, from, created),
 		Ineffective: refusals.Ineffective.Since(from), Effectless: refused(refusals.Ineffective, from, created),
 		Oversized: refusals.Oversized.Since(from), TooLarge: refused(refusals.Oversized, from, created),
-		LastAcceptedAt: notBefore(created, later(taken.Last(), refusals.Ineffective.Last())), LastRefusedAt: notBefore(created, refusals.Verified.Last()),
+		LastAcceptedAt: notBefore(created, wait.Later(taken.Last(), refusals.Ineffective.Last())), LastRefusedAt: notBefore(created, refusals.Verified.Last()),
 	}
 	if all := in.Accepted + in.Refused; all > 0 {
 		rate := float64(in.Accepted) / float64(all)
@@ -70,13 +71,6 @@ func notBefore(first, t time.Time) *time.Time {
 		return nil
 	}
 	return moment(t)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // idle reports whether enough deliveries arrived to tell, also since the integration was last changed, and none took effect.

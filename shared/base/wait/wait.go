@@ -1,4 +1,4 @@
-// Package wait sleeps until a time has passed or a context ends, and lets work wait for its turn.
+// Package wait sleeps until a time has passed or a context ends, lets work wait for its turn, and compares times.
 package wait
 
 import (
@@ -19,4 +19,12 @@ func For(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -37,3 +37,15 @@ func TestFor(t *testing.T) {
 		}
 	})
 }
+
+// TestLater checks that the order of two times does not matter.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	early := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	late := early.Add(time.Nanosecond)
+	for _, got := range []time.Time{wait.Later(early, late), wait.Later(late, early)} {
+		if !got.Equal(late) {
+			t.Errorf("the later of %v and %v is %v, want the second", early, late, got)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package courier
 import (
 	"maps"
 	"time"
+
+	"orgops/shared/base/wait"
 )
 
 // Limits of the attempts in flight to one endpoint, over all processes. A process makes its first attempts without a lease,
@@ -37,10 +39,7 @@ type bounds struct {
 
 // kept returns until when the bounds are kept: they last longer than a wait that the endpoint asked for.
 func (b bounds) kept(now time.Time) time.Time {
-	if b.Circuit.HeldUntil.After(now) {
-		now = b.Circuit.HeldUntil
-	}
-	return now.Add(boundsKept)
+	return wait.Later(b.Circuit.HeldUntil, now).Add(boundsKept)
 }
 
 // leased holds the slots that a process may use until a time.
@@ -127,10 +126,7 @@ func unprobe(b *bounds, _ time.Time, _ string) bool {
 // reserve takes the next tokens with the generic cell rate algorithm (ATM's GCRA): it spaces attempts evenly, and takes at most the
 // tokens of the time ahead. Each token has its own time, which no other attempt gets.
 func (b *bounds) reserve(n need) (times []time.Time) {
-	next := b.Due
-	if next.Before(n.now) {
-		next = n.now
-	}
+	next := wait.Later(b.Due, n.now)
 	for len(times) < n.tokens && !next.After(n.now.Add(n.lead)) {
 		times = append(times, next)
 		next = next.Add(interval(n.rate))

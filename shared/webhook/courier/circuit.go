@@ -73,23 +73,16 @@ func (c *circuit) done(healthy bool, now time.Time) {
 	c.OpenUntil, c.ProbeUntil = now.Add(c.Open), time.Time{}
 }
 
-// hold blocks all attempts until a time.
-func (c *circuit) hold(until, now time.Time) {
-	if !until.After(c.HeldUntil) {
+// record applies the result of an attempt. If the endpoint asks for a wait, all attempts are blocked until then.
+func (c *circuit) record(o post.Result, now time.Time) {
+	c.done(o.Healthy(), now)
+	if !told(o) || !o.RetryAt.After(c.HeldUntil) {
 		return
 	}
 	if !now.Before(c.HeldUntil) {
 		c.HeldSince = now
 	}
-	c.HeldUntil = until
-}
-
-// record applies the result of an attempt.
-func (c *circuit) record(o post.Result, now time.Time) {
-	c.done(o.Healthy(), now)
-	if told(o) {
-		c.hold(o.RetryAt, now)
-	}
+	c.HeldUntil = o.RetryAt
 }
 
 // turned returns what results made of a circuit that was another one before: nil if it did not open and did not close.

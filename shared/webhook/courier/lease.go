@@ -94,10 +94,7 @@ func (l *lease) postpone(until time.Time, d demand) time.Time {
 	if until.After(now) {
 		return at
 	}
-	if placed := l.comeback.place(now, supply{slots: l.inFlight, most: l.inFlight, latency: l.latency}, least); placed.After(at) {
-		return placed
-	}
-	return at
+	return wait.Later(at, l.comeback.place(now, l.inFlight, l.inFlight, l.latency, least))
 }
 
 // try takes what an attempt needs: from what the process has, or else from the shared item.

@@ -25,16 +25,13 @@ type slots struct {
 	inFlight  int
 	companies map[string]int
 	endpoints map[EndpointKey]*window
-	fed       [2]feeding            // the companies that made first attempts last
-	lanes     map[EndpointKey]*lane // those with waiting tasks
-	queued    int                   // tasks waiting
-	closed    bool                  // tasks must not wait any more
-}
-
-// feeding says when a company last asked for a slot for a first attempt.
-type feeding struct {
-	company string
-	at      time.Time
+	fed       [2]struct { // the companies that asked last for a slot for a first attempt
+		company string
+		at      time.Time
+	}
+	lanes  map[EndpointKey]*lane // those with waiting tasks
+	queued int                   // tasks waiting
+	closed bool                  // tasks must not wait any more
 }
 
 // Another company is active for a time after it asked for a slot for a first attempt.
@@ -71,7 +68,7 @@ func (s *slots) acquire(e EndpointKey, from Source) bool {
 		if s.fed[0].company != e.Company {
 			s.fed[1] = s.fed[0]
 		}
-		s.fed[0] = feeding{e.Company, now}
+		s.fed[0].company, s.fed[0].at = e.Company, now
 	}
 	if from == Backlog && w.unrecorded >= mostUnrecorded {
 		return false
@@ -115,7 +112,7 @@ func (s *slots) comeback(e EndpointKey, least time.Duration) time.Time {
 	defer s.mu.Unlock()
 	now := s.now()
 	w := s.window(e, now)
-	return w.comeback.place(now, supply{slots: min(w.limit, w.share), most: min(w.ceiling, w.share), latency: w.shortest}, least)
+	return w.comeback.place(now, min(w.limit, w.share), min(w.ceiling, w.share), w.shortest, least)
 }
 
 // release returns a slot.

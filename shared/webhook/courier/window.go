@@ -1,8 +1,11 @@
 package courier
 
 import (
+	"cmp"
 	"runtime"
 	"time"
+
+	"orgops/shared/base/wait"
 )
 
 const (
@@ -112,11 +115,8 @@ func leastStep() time.Duration { return 10 * time.Millisecond / time.Duration(ru
 func (w *window) pace(now time.Time, slots int) time.Time {
 	slots = max(slots, 1)
 	step := max(w.shortest/time.Duration(slots), leastStep())
-	if w.next.Before(now) {
-		w.next = now
-	}
-	begins := w.next
-	w.next = w.next.Add(step)
+	begins := wait.Later(w.next, now)
+	w.next = begins.Add(step)
 	if end := now.Add(time.Duration(slots) * step); w.next.After(end) {
 		w.next = end
 	}
@@ -159,38 +159,18 @@ type comeback struct {
 	last time.Time // given to the last delivery
 }
 
-// supply says how fast an endpoint's deliveries get slots.
-type supply struct {
-	slots   int           // now
-	most    int           // to which slots grow fourfold in each round of answers
-	latency time.Duration // of an answer; 0: not known
-}
-
-// step returns the time between two deliveries that get a slot after a wait.
-func (s supply) step(wait time.Duration) time.Duration {
-	latency := s.latency
-	if latency == 0 {
-		latency = guessed
+// place returns when the next delivery comes back: after those before it, and after least. The endpoint has slots, which grow fourfold in
+// each round of answers up to most; latency is that of an answer, 0 if it is not known.
+func (c *comeback) place(now time.Time, slots, most int, latency, least time.Duration) time.Time {
+	c.last = wait.Later(c.last, now)
+	latency, slots = cmp.Or(latency, guessed), max(slots, 1)
+	for left := c.last.Sub(now); left >= latency && slots < most; left -= latency {
+		slots = min((growth+1)*slots, most)
 	}
-	slots := max(s.slots, 1)
-	for ; wait >= latency && slots < s.most; wait -= latency {
-		slots = min((growth+1)*slots, s.most)
-	}
-	return latency / time.Duration(hopeful*slots)
-}
-
-// place returns when the next delivery comes back: after those before it, and after least.
-func (c *comeback) place(now time.Time, s supply, least time.Duration) time.Time {
-	if c.last.Before(now) {
-		c.last = now
-	}
-	c.last = c.last.Add(s.step(c.last.Sub(now)))
+	c.last = c.last.Add(latency / time.Duration(hopeful*slots))
 	if end := now.Add(longest); c.last.After(end) {
 		c.last = end
 		return end.Add(-5 * least) // least is random, so these do not all come back at once
 	}
-	if earliest := now.Add(least); earliest.After(c.last) {
-		return earliest
-	}
-	return c.last
+	return wait.Later(c.last, now.Add(least))
 }
