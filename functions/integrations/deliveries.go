@@ -172,11 +172,14 @@ func (shown *Delivery) addLine(ctx context.Context, one delivery.Delivery) error
 	if one.Line == "" {
 		return nil
 	}
-	line, err := delivery.NewLines(web.Tenant(ctx)).Of(ctx, one)
+	var line delivery.Line
+	if _, err := web.Tenant(ctx).Get(ctx, delivery.LineKey(one), &line); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
 	if place := slices.Index(line.Events, one.EventID); place >= 0 {
 		shown.Line = &DeliveryLine{Head: line.Events[0], Ahead: place}
 	}
-	return err
+	return nil
 }
 
 func loadDelivery(ctx context.Context, in *deliveryInput) (delivery.Delivery, int64, error) {

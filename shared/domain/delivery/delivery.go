@@ -171,8 +171,8 @@ func (d *Delivery) Begin(recovery string) {
 
 // wait starts the schedule again when the delivery becomes the head of its line.
 func (d *Delivery) wait() {
-	d.Made, d.Told = 0, 0
-	d.State, d.NextAttemptAt, d.HeldBecause, d.HeldDetail = Waiting, nil, "", ""
+	d.End(Waiting)
+	d.Made, d.Told, d.HeldBecause, d.HeldDetail = 0, 0, "", ""
 }
 
 // Hold keeps the delivery back until a recovery.

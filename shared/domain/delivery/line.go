@@ -35,11 +35,8 @@ type Line struct {
 }
 
 // LineKey returns the sort key of the line in which a delivery stands.
-func LineKey(d Delivery) string { return LinePrefix + named(d.Endpoint, d.Incarnation) + "#" + d.Line }
-
-// named names one incarnation of an endpoint in a key.
-func named(endpoint, incarnation string) string {
-	return strings.TrimSuffix(endpoint+"@"+incarnation, "@")
+func LineKey(d Delivery) string {
+	return LinePrefix + strings.TrimSuffix(d.Endpoint+"@"+d.Incarnation, "@") + "#" + d.Line
 }
 
 // Lines collects the changes of lines within one transaction.
@@ -59,16 +56,8 @@ type openLine struct {
 // NewLines makes Lines without a change.
 func NewLines(c store.Company) *Lines { return &Lines{company: c, open: map[string]*openLine{}} }
 
-// Size returns how many writes Ops will return.
-func (l *Lines) Size() int {
-	n := len(l.woken)
-	for _, line := range l.open {
-		if line.changed {
-			n++
-		}
-	}
-	return n
-}
+// Size returns how many writes Ops will return at most, without those of deliveries.
+func (l *Lines) Size() int { return len(l.woken) + len(l.open) }
 
 // Ops returns the writes of deliveries, and then those of the lines that have changed with them.
 func (l *Lines) Ops(deliveries ...store.Op) []store.Op {
@@ -83,15 +72,6 @@ func (l *Lines) Ops(deliveries ...store.Op) []store.Op {
 		}
 	}
 	return ops
-}
-
-// Of reads the line in which a delivery stands. It has no events if none of the deliveries waits.
-func (l *Lines) Of(ctx context.Context, d Delivery) (Line, error) {
-	line, err := l.load(ctx, d)
-	if err != nil {
-		return Line{}, err
-	}
-	return line.Line, nil
 }
 
 func (l *Lines) load(ctx context.Context, d Delivery) (*openLine, error) {

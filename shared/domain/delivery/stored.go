@@ -12,32 +12,29 @@ import (
 
 // DecodeHead decodes the head of a stored delivery into the value that head points to. It reads neither the attempts nor the payload.
 func DecodeHead(body []byte, head any) error {
-	members := map[string]any{"head": head}
-	if err := fastjson.UnmarshalMembers(body, members); err != nil || members["head"] == nil {
-		return err
-	}
-	return fastjson.Unmarshal(body, head)
+	return decode(body, map[string]any{"head": head}, nil, head)
 }
 
 // DecodeLog decodes the head and the attempts of a stored delivery. It does not read the payload.
 func DecodeLog(body []byte, head, attempts any) error {
-	members := map[string]any{"head": head, "log": attempts}
-	if err := fastjson.UnmarshalMembers(body, members); err != nil || members["head"] == nil {
-		return err
-	}
-	if err := fastjson.UnmarshalMembers(body, map[string]any{"attempts": attempts}); err != nil {
-		return err
-	}
-	return fastjson.Unmarshal(body, head)
+	return decode(body, map[string]any{"head": head, "log": attempts}, map[string]any{"attempts": attempts}, head)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Delivery) UnmarshalJSON(body []byte) error {
 	members := map[string]any{"head": &d.Head, "log": &d.Attempts, "payload": &d.Payload}
+	return decode(body, members, nil, &flat{&d.Head, &d.EventID, &d.Event, &d.CreatedAt, &d.Attempts, &d.Payload})
+}
+
+// decode decodes members, or else those of release 0.1.0: some, and the whole.
+func decode(body []byte, members, former map[string]any, whole any) error {
 	if err := fastjson.UnmarshalMembers(body, members); err != nil || members["head"] == nil {
 		return err
 	}
-	return fastjson.Unmarshal(body, &flat{&d.Head, &d.EventID, &d.Event, &d.CreatedAt, &d.Attempts, &d.Payload})
+	if err := fastjson.UnmarshalMembers(body, former); err != nil {
+		return err
+	}
+	return fastjson.Unmarshal(body, whole)
 }
 
 // flat holds the members of release 0.1.0, and where they belong.
