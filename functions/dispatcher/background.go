@@ -7,6 +7,7 @@ import (
 
 	"orgops/shared/base/fastjson"
 	"orgops/shared/base/memo"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/syncrun"
@@ -15,8 +16,7 @@ import (
 
 // park parks a change in the background. If that fails, the change is redelivered.
 func (d *Dispatcher) park(ctx context.Context, change store.Change, reason error, work *tracker) {
-	work.add()
-	go func() { work.finish(d.lot.Park(ctx, change, reason)) }()
+	work.do(ctx, func(ctx context.Context) error { return d.lot.Park(ctx, change, reason) })
 }
 
 // again handles the change in a parked item that an operator has given back. When all of its work is done, it removes the
@@ -51,66 +51,50 @@ func (d *Dispatcher) again(ctx context.Context, item store.Change, work *tracker
 	inner.finish(nil)
 }
 
-// lookout identifies a timer that was set. To set a forgotten one again costs a refused write.
-type lookout struct {
-	company, kind, subject string
-	at                     time.Time
-}
+// timer is the key of a timer that was set. To set a forgotten one again costs a refused write.
+type timer string
 
 // lookOut sets, in the background, the timer that looks for the change's delivery, recovery or sync if its queue message is lost.
 // The batch is finished when the timer is stored.
 func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
-	one := lookout{company: change.Company, kind: syncrun.OverdueTimer}
-	var required bool
+	at, kind, subject, required := t.Lookout()
 	if change.Entity == syncrun.Entity {
-		one.at, one.subject, required = syncrun.Lookout(change)
-	} else {
-		one.at, one.kind, one.subject, required = t.Lookout()
+		kind = syncrun.OverdueTimer
+		at, subject, required = syncrun.Lookout(change)
 	}
-	if !required || d.done.has(one) {
+	if !required {
 		return
 	}
-	work.add()
-	go func() {
-		_, err := memo.Get(ctx, one, func(ctx context.Context) (bool, error) { return true, d.setTimer(ctx, one) })
-		work.finish(err)
-	}()
-}
-
-// setTimer stores a timer, unless it is stored.
-func (d *Dispatcher) setTimer(ctx context.Context, one lookout) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	c := store.For(d.Store, one.company)
-	err := c.Commit(store.Patiently(ctx), c.Timer(one.at, one.kind, one.subject))
-	if err != nil && !errors.Is(err, store.ErrConflict) {
+	c := store.For(d.Store, change.Company)
+	op := c.Timer(at, kind, subject)
+	if d.done.has(timer(op.Key)) {
+		return
+	}
+	work.do(ctx, func(ctx context.Context) error {
+		_, err := memo.Get(ctx, timer(op.Key), func(ctx context.Context) (bool, error) {
+			ctx, cancel := context.WithTimeout(ctx, sendTimeout) // a memo's load has the context of the invocation
+			defer cancel()
+			err := c.Commit(store.Patiently(ctx), op)
+			if err == nil || errors.Is(err, store.ErrConflict) {
+				d.done.add(timer(op.Key))
+				err = nil
+			}
+			return true, err
+		})
 		return err
-	}
-	d.done.add(one)
-	return nil
+	})
 }
 
-// reconsider sends, in the background, a delivery that was held after its endpoint had become able to receive it. A worker that read
-// the endpoint before it was enabled, certified or resumed may hold a delivery after the tenant's recovery has passed it. A
-// delivery that was held before is the recovery's. The batch is finished when the delivery is in the queue or needs not be.
-func (d *Dispatcher) reconsider(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
-	if t.BecameHeld() {
-		work.do(ctx, func(ctx context.Context) error { return d.release(ctx, change) })
-	}
-}
-
-// release puts a held delivery into the queue if its endpoint was able to receive it when it was held. If the delivery has changed
-// since, another worker or the tenant has sent it again.
+// release puts a held delivery into the queue if its endpoint was able to receive it when it was held. A worker that read the endpoint
+// before it was enabled, certified or resumed may hold a delivery after the tenant's recovery has passed it. A delivery that was held
+// before is the recovery's. If the delivery has changed since, another worker or the tenant has sent it again.
 func (d *Dispatcher) release(ctx context.Context, change store.Change) error {
 	company := store.For(d.Store, change.Company)
 	e, err := d.Courier.Endpoint(ctx, company, delivery.EndpointOf(change.Key))
 	if err != nil {
 		return err
 	}
-	since := change.At
-	if change.Stored.After(since) { // the write took long
-		since = change.Stored
-	}
+	since := wait.Later(change.At, change.Stored) // the write may have taken long
 	var one delivery.Delivery
 	if err := fastjson.Unmarshal(change.New.Body, &one); err != nil {
 		return err
@@ -123,8 +107,7 @@ func (d *Dispatcher) release(ctx context.Context, change store.Change) error {
 		return err
 	}
 	err = company.Commit(ctx, lines.Ops(one.Save(company, change.New.Version))...)
-	var conflict *store.ConflictError
-	if errors.As(err, &conflict) && conflict.Index == 0 {
+	if conflict, ok := errors.AsType[*store.ConflictError](err); ok && conflict.Index == 0 {
 		return nil
 	}
 	return err

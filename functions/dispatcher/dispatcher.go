@@ -30,7 +30,7 @@ type Dispatcher struct {
 	Deps
 
 	unpublished unpublished
-	done        done // by changeID, lookout and failing
+	done        done // by idOf a change, timer, and a failing endpoint's hour
 	selector    selecting.Selector
 	turns       wait.Turns[string] // by company
 	counts      counts
@@ -97,7 +97,9 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		}
 		transition := delivery.TransitionOf(change)
 		d.lookOut(ctx, change, transition, work)
-		d.reconsider(ctx, change, transition, work)
+		if transition.BecameHeld() {
+			work.do(ctx, func(ctx context.Context) error { return d.release(ctx, change) })
+		}
 		var events []readyEvent
 		var err error
 		if change.Entity != delivery.Entity || transition.Tells() { // the others cause none, and are the most frequent changes

@@ -53,25 +53,11 @@ func (d *done) add(keys ...any) {
 	}
 }
 
-// failing names an endpoint whose filter or transformation failed, in an hour. A process asks the notifier to tell of it once: each event
-// may fail, and the notifier would read for each what the company's people were told.
-type failing struct {
-	company, about string
-	hour           time.Time
-}
-
-// changeID identifies a change whose messages were sent. Changes of different items may have one number, by different shards. A change is
+// idOf identifies a change whose messages were sent. Changes of different items may have one number, by different shards. A change is
 // redelivered together with a failed one before it, but its message must not be sent again, because two messages of a delivery could make
 // its attempt twice.
-type changeID struct {
-	company  string
-	key      string
-	sequence store.Sequence
-}
+func idOf(c store.Change) any { return [...]string{c.Company, c.Key, string(c.Sequence)} }
 
-func idOf(c store.Change) changeID { return changeID{c.Company, c.Key, c.Sequence} }
-
-// add adds the messages of one change.
 func (m *messages) add(c store.Change, t delivery.Transition) error {
 	retry, retries, err := t.Due()
 	if retries {
@@ -91,11 +77,12 @@ func (m *messages) add(c store.Change, t delivery.Transition) error {
 	return errors.Join(err, syncErr, noticeErr)
 }
 
-// addFailing adds the message about a filter or a transformation that failed on a change, unless one was sent.
+// addFailing adds the message about a filter or a transformation that failed on a change, unless one was sent in this hour: each event may
+// fail, and the notifier would read for each what the company's people were told.
 func (m *messages) addFailing(c store.Change, sent *done) error {
 	told, about, err := notice.Unselected(c)
-	one := failing{c.Company, about, c.At.Truncate(time.Hour)}
-	if err == nil && !sent.has(one) && !slices.Contains(m.notices.keys, any(one)) {
+	one := any([...]string{c.Company, about, c.At.Truncate(time.Hour).String()})
+	if err == nil && !sent.has(one) && !slices.Contains(m.notices.keys, one) {
 		m.notices.add(one, told...)
 	}
 	return err
