@@ -100,10 +100,10 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		if transition.BecameHeld() {
 			work.do(ctx, func(ctx context.Context) error { return d.release(ctx, change) })
 		}
-		var events []readyEvent
+		var events []*form
 		var err error
 		if change.Entity != delivery.Entity || transition.Tells() { // the others cause none, and are the most frequent changes
-			events, err = readyEventsOf(change)
+			events, err = d.formsOf(change)
 		}
 		if !b.Replay || !d.done.has(idOf(change)) {
 			err = errors.Join(asked.add(change, transition), err)
@@ -123,14 +123,14 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 
 // publish submits the deliveries of a change's events, after those of earlier changes of the same record that could not be
 // submitted.
-func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []readyEvent, replay bool, work *tracker) {
+func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []*form, replay bool, work *tracker) {
 	if len(events) == 0 {
 		return
 	}
 	for _, c := range d.unpublished.upTo(change) {
 		all := events
 		if c.Sequence != change.Sequence {
-			all, _ = readyEventsOf(c) // an event that cannot be made is parked with its change
+			all, _ = d.formsOf(c) // an event that cannot be made is parked with its change
 		}
 		if err := d.publishOne(ctx, c, all, replay, work); err != nil {
 			d.unpublished.note(change, false)
@@ -141,18 +141,17 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []
 	}
 }
 
-func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events []readyEvent, replay bool, work *tracker) error {
+func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events []*form, replay bool, work *tracker) error {
 	endpoints, err := d.Courier.Endpoints(ctx, change.Company, names(events)...)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		forms := d.formsOf(e)
 		for _, endpoint := range endpoints {
 			if e.About == endpoint.Provider || !endpoint.Wants(e.Type, change.At) {
 				continue
 			}
-			form, err := forms.of(endpoint)
+			form, err := d.formFor(e, endpoint)
 			if err != nil {
 				d.park(ctx, change, err, work)
 				continue
@@ -163,7 +162,7 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 	return nil
 }
 
-func names(events []readyEvent) []string {
+func names(events []*form) []string {
 	names := make([]string, len(events))
 	for i, e := range events {
 		names[i] = e.Type

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
-	"time"
 
 	"orgops/shared/domain/event"
 	"orgops/shared/provider/mapping"
@@ -12,75 +11,66 @@ import (
 	"orgops/shared/webhook/courier"
 )
 
-// readyEvent holds an event with its payload.
-type readyEvent struct {
+// form is an event in one of its versions, with its payload.
+type form struct {
 	event.Event
+	version int // 0 for an event that has always had one version
 	payload json.RawMessage
+	read    func() (mapping.Source, error) // for all endpoints with a filter; safe for concurrent use
+	others  map[int]*form                  // of the newest one, those that its endpoints have chosen
 }
 
-// readyEventsOf returns the events of a change. Next to an error it returns the events that it could make.
-func readyEventsOf(change store.Change) (all []readyEvent, err error) {
+func newForm(e event.Event, version int) (*form, error) {
+	payload, err := e.Payload()
+	return &form{e, version, payload, sync.OnceValues(func() (mapping.Source, error) { return mapping.NewSource(e) }), nil}, err
+}
+
+// formsOf returns the newest forms of a change's events. Next to an error it returns those that it could make.
+func (d *Dispatcher) formsOf(change store.Change) (all []*form, err error) {
 	events, err := event.Of(change)
 	if err != nil {
 		return nil, err
 	}
 	var failures []error
 	for _, e := range events {
-		payload, err := e.Payload()
+		version := 0
+		if kind, _ := d.Events.Find(e.Type); len(kind.Former) > 0 {
+			version = kind.Version()
+		}
+		f, err := newForm(e, version)
 		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
-		all = append(all, readyEvent{e, payload})
+		all = append(all, f)
 	}
 	return all, errors.Join(failures...)
 }
 
-// form is an event in one of its versions.
-type form struct {
-	readyEvent
-	version int                            // 0 for an event that has always had one version
-	read    func() (mapping.Source, error) // for all endpoints with a filter; safe for concurrent use
-}
-
-func newForm(e readyEvent, version int) *form {
-	return &form{e, version, sync.OnceValues(func() (mapping.Source, error) { return mapping.NewSource(e.Event) })}
-}
-
-// forms holds an event in the versions that its endpoints have chosen.
-type forms struct {
-	newest *form
-	kind   event.Kind // of an event that has former versions
-	made   map[int]*form
-	now    time.Time
-}
-
-func (d *Dispatcher) formsOf(e readyEvent) *forms {
-	kind, _ := d.Events.Find(e.Type)
-	if len(kind.Former) == 0 {
-		return &forms{newest: newForm(e, 0)}
+// formFor returns the form that an endpoint gets.
+func (d *Dispatcher) formFor(newest *form, to *courier.Endpoint) (*form, error) {
+	if newest.version == 0 {
+		return newest, nil
 	}
-	newest := newForm(e, kind.Version())
-	return &forms{newest, kind, map[int]*form{kind.Version(): newest}, d.Now()}
-}
-
-// of returns the form that an endpoint gets.
-func (f *forms) of(to *courier.Endpoint) (*form, error) {
-	if f.made == nil {
-		return f.newest, nil
+	kind, _ := d.Events.Find(newest.Type)
+	version := kind.Sent(to.Versions[newest.Type], d.Now())
+	if version == newest.version {
+		return newest, nil
 	}
-	version := f.kind.Sent(to.Versions[f.newest.Type], f.now)
-	if made := f.made[version]; made != nil {
+	if made := newest.others[version]; made != nil {
 		return made, nil
 	}
-	e, err := f.kind.In(version, f.newest.Event)
+	e, err := kind.In(version, newest.Event)
 	if err != nil {
 		return nil, err
 	}
-	payload, err := e.Payload()
+	made, err := newForm(e, version)
 	if err != nil {
 		return nil, err
 	}
-	f.made[version] = newForm(readyEvent{e, payload}, version)
-	return f.made[version], nil
+	if newest.others == nil {
+		newest.others = map[int]*form{}
+	}
+	newest.others[version] = made
+	return made, nil
 }
