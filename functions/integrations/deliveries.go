@@ -216,10 +216,14 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 		if one.Incarnation != endpoint.Incarnation {
 			return nil, errDeleted
 		}
-		if one.State == delivery.Waiting {
+		lines := delivery.NewLines(c)
+		waits, err := lines.Waits(ctx, one)
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		if waits {
 			return nil, errWaits
 		}
-		lines := delivery.NewLines(c)
 		if err := lines.Join(ctx, &one, d.Now()); err != nil {
 			return nil, err
 		}

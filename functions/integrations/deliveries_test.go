@@ -16,7 +16,9 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -232,6 +234,32 @@ func TestRetry(t *testing.T) {
 	s.do("POST", "/webhook-b/deliveries/"+id.New()+"/retry", nil).WantProblem(404, "not-found")
 	s.configured("feed", map[string]any{"url": "https://example.com/feed"}, 201)
 	s.do("POST", "/feed/deliveries/"+id.New()+"/retry", nil).WantProblem(409, "conflict")
+}
+
+// TestRetry_Waiting refuses a delivery that waits in its line, and lets one join that is in none.
+func TestRetry_Waiting(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	c := s.company()
+	lines := delivery.NewLines(c)
+	var all []delivery.Delivery
+	var ops []store.Op
+	for n := range 2 {
+		d := event(s.clock.Now().Add(time.Duration(n)*time.Millisecond), "memory.updated")
+		d.Endpoint, d.Incarnation, d.Line = "webhook", s.incarnation("webhook"), "MEMORY#1"
+		errtest.Must(t, lines.Join(t.Context(), &d, s.clock.Now()))
+		all, ops = append(all, d), append(ops, d.Save(c, 0))
+	}
+	errtest.Must(t, c.Commit(t.Context(), lines.Ops(ops...)...))
+	retry := func() *webtest.Response { return s.do("POST", "/webhook/deliveries/"+all[1].EventID+"/retry", nil) }
+	retry().WantProblem(409, "conflict")
+	errtest.Must(t, c.Commit(t.Context(), c.Delete(delivery.LineKey(all[1]), delivery.LineEntity, 1).Quietly()))
+	var got attempt
+	retry().Want(202).JSON(&got)
+	if got.State != "scheduled" {
+		t.Errorf("a delivery without its line is %q, want scheduled", got.State)
+	}
 }
 
 // TestRetry_Concurrent accepts concurrent retries.

@@ -42,13 +42,16 @@ const maxUsers = 100_000
 // progress, if it is not nil, hears how many items are written.
 func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time, progress func(items int)) (Restored, error) {
 	has := counts{known: map[string]bool{}, kinds: map[string]int{}, parts: map[string]string{}}
-	bare := map[string]integration.Integration{}
+	bare, left := map[string]integration.Integration{}, &leftBehind{c: store.For(st, ""), now: now.UTC()}
 	sum := sha256.New()
 	is, err := survey(io.TeeReader(file, sum), func(l export.Line) error {
 		if err := has.take(l); err != nil {
 			return err
 		}
 		if err := collect(bare, l, now.UTC()); err != nil {
+			return err
+		}
+		if err := left.collect(l); err != nil {
 			return err
 		}
 		_, _, err := loginUser(l)
@@ -65,7 +68,7 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 	}
 	plan := is.Plan
 	is.Plan = company.DefaultPlan // an export sets no plan
-	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, progress: progress, out: Restored{CompanyID: is.ID, Name: is.Name, Plan: is.Plan}}
+	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, left: left, progress: progress, out: Restored{CompanyID: is.ID, Name: is.Name, Plan: is.Plan}}
 	if plan != is.Plan {
 		w.out.Changed = append(w.out.Changed, fmt.Sprintf("the plan is %s instead of %s; the operator sets another", is.Plan, plan))
 	}

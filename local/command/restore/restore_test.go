@@ -18,11 +18,14 @@ import (
 
 	"orgops/local/command/restore"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/suspension"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/insight/projection"
@@ -201,6 +204,84 @@ func TestCompany(t *testing.T) {
 	errtest.Must(t, err)
 	if _, err := restore.Company(t.Context(), st, bytes.NewReader(file), now, nil); err == nil {
 		t.Error("a second import succeeds, want it refused")
+	}
+}
+
+// TestCompany_Settled leaves nothing of an import waiting for what no export has: the deliveries of a line are held, so that a recovery sends
+// them in their order, a recovery and a sync run end, and the context agrees. An approval that waits stands for a further request.
+func TestCompany_Settled(t *testing.T) {
+	t.Parallel()
+	st, now := webtest.OpenStore(t), time.Now().UTC()
+	made, err := company.Provision(t.Context(), st, password.New(), company.New{Name: "Acme", Email: "ada@acme.test"}, now)
+	errtest.Must(t, err)
+	c := store.For(st, made.CompanyID)
+	lines := delivery.NewLines(c)
+	var ops []store.Op
+	var keys []string
+	var changes []store.Change
+	put := func(op store.Op) {
+		ops = append(ops, op)
+		changes = append(changes, store.Change{
+			Company: c.ID(), Entity: op.Entity, Key: op.Key, At: now, New: &store.Image{Body: op.Body, Version: 1}, Sequence: store.Sequence(fmt.Sprint(len(changes) + 1)),
+		})
+	}
+	for n := range 3 {
+		at := now.Add(time.Duration(n-10) * time.Second)
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(at, of(n)), Endpoint: "webhook", CreatedAt: at, Line: "MEMORY#1"}, Payload: json.RawMessage(`{"a":"b"}`)}
+		errtest.Must(t, lines.Join(t.Context(), &d, now))
+		put(d.Save(c, 0))
+		keys = append(keys, delivery.Key(d.EventID, d.Endpoint))
+	}
+	recovery := delivery.Recovery{ID: id.New(), Provider: "webhook", Since: now.Add(-time.Hour), Until: now, State: delivery.RecoveryRequested, RequestedAt: now}
+	put(recovery.Request(c, ""))
+	run := syncrun.StoredRun{Run: syncrun.Run{ID: id.New(), Provider: "feed", Mode: syncrun.Live, State: syncrun.Running, RequestedAt: now, StartedAt: &now}}
+	put(c.Create(syncrun.Key(run.ID), syncrun.Entity, run))
+	asked := approval.Approval{ID: id.New(), State: approval.Pending, Digest: "digest", RequestedAt: now, ExpiresAt: now.Add(approval.Waits)}
+	put(c.Create(approval.Key(asked.ID), approval.Entity, asked))
+	facts, _, failed := projection.Fold(projection.Empty(c.ID()), changes)
+	errtest.Must(t, failed.Err())
+	body, err := projection.Encode(facts)
+	errtest.Must(t, err)
+	errtest.Must(t, c.Commit(t.Context(), append(ops, c.Create(projection.Key, projection.Entity, json.RawMessage(body)))...))
+
+	other := webtest.OpenStore(t)
+	_, err = restore.Company(t.Context(), other, bytes.NewReader(exported(t, c)), now, nil)
+	errtest.Must(t, err)
+	c = store.For(other, c.ID())
+	all := delivery.StoredRecovery{Recovery: recovery}
+	for _, key := range keys {
+		var d delivery.Delivery
+		_, err := c.Get(t.Context(), key, &d)
+		errtest.Must(t, err)
+		if got := [3]any{d.State, d.HeldBecause, string(d.Payload)}; got != [3]any{delivery.Held, delivery.HeldLine, `{"a":"b"}`} {
+			t.Errorf("delivery is %v, want held with its payload", got)
+		}
+		if !all.Includes(d, now) {
+			t.Error("a recovery of the window leaves the delivery out")
+		}
+	}
+	var ended delivery.StoredRecovery
+	_, err = c.Get(t.Context(), delivery.RecoveryKey(recovery.ID), &ended)
+	errtest.Must(t, err)
+	if ended.State != delivery.RecoveryFinished {
+		t.Errorf("recovery is %q, want it finished", ended.State)
+	}
+	var cancelled syncrun.StoredRun
+	_, err = c.Get(t.Context(), syncrun.Key(run.ID), &cancelled)
+	errtest.Must(t, err)
+	if cancelled.State != syncrun.Cancelled {
+		t.Errorf("run is %q, want it cancelled", cancelled.State)
+	}
+	is, _, err := projection.Load(t.Context(), c)
+	errtest.Must(t, err)
+	e := is.Deliveries.Endpoints["webhook"]
+	if got := [4]any{e.Pending, e.Held.Total(), is.Syncs["feed"].State, string(is.Applied)}; got != [4]any{0, 3, syncrun.Cancelled, ""} {
+		t.Errorf("context has %v pending, %v held, a sync that is %v and the position %q, want 0, 3, cancelled and none", got[0], got[1], got[2], got[3])
+	}
+	mark, _, err := approval.FindMark(t.Context(), c, asked.Digest)
+	errtest.Must(t, err)
+	if mark.ID != asked.ID {
+		t.Errorf("mark leads to %q, want the approval that waits", mark.ID)
 	}
 }
 

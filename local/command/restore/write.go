@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/user"
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/intake"
@@ -29,6 +31,7 @@ type writer struct {
 	is company.Company
 	// bare holds the integrations that are disabled, because their secrets are missing here.
 	bare map[string]integration.Integration
+	left *leftBehind
 	now  time.Time
 	out  Restored
 
@@ -124,6 +127,9 @@ func (w *writer) add(ops ...store.Op) {
 
 // opsOf returns the writes that belong to an item, and changes the body of an item that cannot be the same here.
 func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
+	if err := w.left.settle(l); err != nil {
+		return nil, err
+	}
 	switch l.Entity {
 	case user.Entity:
 		return w.login(l)
@@ -133,10 +139,8 @@ func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
 		return nil, w.context(l)
 	case approval.Entity:
 		var a approval.Approval
-		if err := json.Unmarshal(l.Body, &a); err != nil || !a.IsPending(w.now) {
-			return nil, err
-		}
-		return []store.Op{a.Ending(w.c)}, nil
+		err := json.Unmarshal(l.Body, &a)
+		return a.Restored(w.c, w.now), err
 	case goal.Entity:
 		var g goal.Goal
 		err := json.Unmarshal(l.Body, &g)
@@ -187,14 +191,17 @@ func (w *writer) integration(l *export.Line) ([]store.Op, error) {
 	return ops, nil
 }
 
-// context drops the positions in the feed, which are those of another deployment, and states which integrations are disabled.
-// Everything else of the context stays as it is.
+// context drops the positions in the feed, which are those of another deployment, and states which integrations are disabled and what was
+// settled. Everything else of the context stays as it is.
 func (w *writer) context(l *export.Line) error {
 	var is projection.Context
 	if err := json.Unmarshal(l.Body, &is); err != nil {
 		return err
 	}
-	is = is.Unplaced()
+	is, err := w.left.counted(is)
+	if err != nil {
+		return err
+	}
 	for provider, i := range w.bare {
 		if fact, ok := is.Integrations[provider]; ok {
 			fact.Enabled, fact.DisabledReason, fact.DisabledAt = false, i.Disabled.Reason, i.Disabled.At
@@ -202,7 +209,6 @@ func (w *writer) context(l *export.Line) error {
 			is.Integrations[provider] = fact
 		}
 	}
-	var err error
 	l.Body, err = projection.Encode(is)
 	return err
 }
@@ -254,8 +260,8 @@ func (w *writer) one(ctx context.Context, op store.Op) error {
 	if err != nil {
 		return store.Fault(err, "")
 	}
-	disabled := op.Entity == integration.Entity || op.Entity == projection.Entity // at another time
-	if disabled || there.Entity == op.Entity && bytes.Equal(there.Body, op.Body) {
+	settled := slices.Contains([]string{integration.Entity, projection.Entity, syncrun.Entity, delivery.RecoveryEntity}, op.Entity) // at another time
+	if settled || there.Entity == op.Entity && bytes.Equal(there.Body, op.Body) {
 		return nil
 	}
 	return fmt.Errorf("%s is there already, and differs: another import has begun to make this company", op.Key)

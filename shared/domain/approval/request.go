@@ -52,6 +52,19 @@ func (a Approval) Request(c store.Company, version int64) []store.Op {
 	}
 }
 
+// Restored returns the writes that belong to an approval of another deployment, other than the approval: the mark of its action while it
+// stands for a further request, and the timer of the end of a pending one.
+func (a Approval) Restored(c store.Company, now time.Time) []store.Op {
+	stands := a.State == Pending || a.State == Rejected
+	if !stands || !now.Before(a.ExpiresAt) {
+		return nil
+	}
+	if a.State == Rejected {
+		return []store.Op{a.mark(c, 0)}
+	}
+	return []store.Op{a.mark(c, 0), a.Ending(c)}
+}
+
 // Ending returns the timer that warns before the approval ends, and sets the timer of its end.
 func (a Approval) Ending(c store.Company) store.Op {
 	return c.Timer(a.ExpiresAt.Add(-Warns), WarningTimer, a.ID)

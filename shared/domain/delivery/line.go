@@ -21,7 +21,7 @@ const (
 // MaxLine limits how many deliveries stand in a line. Those beyond it are held, and a recovery sends them.
 const MaxLine = 1000
 
-// HeldLine is why a delivery is held whose line was full.
+// HeldLine is why a delivery is held whose line was full, or did not come along with an import.
 const HeldLine = "line"
 
 // Line holds the events about one record whose deliveries to one ordered endpoint have not ended, in the order of the
@@ -72,6 +72,18 @@ func (l *Lines) Ops(deliveries ...store.Op) []store.Op {
 		}
 	}
 	return ops
+}
+
+// Waits reports whether a delivery waits in its line. One whose line was lost, as by an import of an older release, does not.
+func (l *Lines) Waits(ctx context.Context, d Delivery) (bool, error) {
+	if d.State != Waiting {
+		return false, nil
+	}
+	line, err := l.load(ctx, d)
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(line.Events, d.EventID), nil
 }
 
 func (l *Lines) load(ctx context.Context, d Delivery) (*openLine, error) {
