@@ -28,6 +28,11 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 	if err != nil {
 		return nil, err
 	}
+	for _, given := range []token.Claims{person, actor} {
+		if err := d.goesOn(ctx, given.Company, sessionsOf(given)...); err != nil {
+			return nil, removed(err)
+		}
+	}
 	switch {
 	case person.Company != actor.Company:
 		return nil, errExchange("the two tokens are of different companies")

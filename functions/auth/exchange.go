@@ -26,18 +26,16 @@ func (d Deps) exchangeCode(ctx context.Context, in TokenRequest) (*loginOutput, 
 	if !id.Valid(companyID) {
 		companyID = ""
 	}
-	if companyID != "" {
-		if err := user.Halted(ctx, store.For(d.Store, companyID)); err != nil {
-			return nil, err
-		}
-	}
 	var login user.Login
 	var found error
-	bound := func(code sso.Code) store.Company {
+	bound := func(code sso.Code) (store.Company, error) {
+		if err := user.Halted(ctx, store.For(d.Store, companyID)); err != nil {
+			return store.Company{}, err
+		}
 		if login, found = d.byIdentity(ctx, companyID, code); found == nil {
 			d.identify(ctx, login, "")
 		}
-		return store.For(web.Recorded(ctx, d.Store), companyID)
+		return store.For(web.Recorded(ctx, d.Store), companyID), nil
 	}
 	_, err := sso.Redeem(ctx, store.For(d.Store, companyID), secret, in.Redirect, in.Verifier, d.Now(), bound)
 	if err := errors.Join(err, found); err != nil {

@@ -197,9 +197,8 @@ func (d Deps) confirmFactor(ctx context.Context, in *struct {
 	if err := d.store(ctx, account, d.told(ctx, account, notice.FactorAdded(u.ID, f.ID, d.Now()))...); err != nil {
 		return nil, err
 	}
-	caller := web.CallerOf(ctx)
-	login := loginOf(account, caller.Company)
-	out, err := d.open(ctx, proof{At: caller.AuthTime, Methods: caller.Methods, Until: caller.Expires}.with(method), login, others(account, login.CompanyID)...)
+	login := loginOf(account, web.CallerOf(ctx).Company)
+	out, err := d.open(ctx, ownProof(ctx).with(method), login, others(account, login.CompanyID)...)
 	if err != nil {
 		return nil, err
 	}

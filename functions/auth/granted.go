@@ -21,9 +21,6 @@ import (
 // that it led to (RFC 6749 §4.1.2).
 func (d Deps) exchangeGrant(ctx context.Context, companyID, secret string, in TokenRequest) (*loginOutput, error) {
 	c := store.For(d.Store, companyID)
-	if err := user.Halted(ctx, c); err != nil {
-		return nil, err
-	}
 	now := d.Now().UTC()
 	code, err := grant.FindCode(ctx, c, secret, in.ClientID, in.Redirect, in.Verifier, now)
 	if errors.Is(err, grant.ErrReplayed) {
@@ -35,6 +32,9 @@ func (d Deps) exchangeGrant(ctx context.Context, companyID, secret string, in To
 	}
 	if err != nil {
 		return nil, asGrant(err)
+	}
+	if err := user.Halted(ctx, c); err != nil { // after the proof, because a stranger is told nothing of the company
+		return nil, err
 	}
 	s := grant.Stored{Grant: code.Grant.Used(now)}
 	claims, err := d.claimsOfGrant(ctx, c, s.Grant, in)

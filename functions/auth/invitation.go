@@ -70,7 +70,7 @@ func (d Deps) present(ctx context.Context, authorization string) (company.Consen
 	if err := d.goesOn(ctx, claims.Company, sessionOf(claims)); err != nil {
 		return company.Consent{}, proof{}, err
 	}
-	by := proof{At: claims.AuthTime, Methods: claims.Methods, Until: claims.Expires}
+	by := proofOf(claims)
 	return company.Consent{CompanyID: claims.Company, UserID: claims.Subject, Strong: by.strong()}, by, nil
 }
 

@@ -181,7 +181,7 @@ func (d Deps) openFor(ctx context.Context, in TokenRequest, p proof, login user.
 	}
 	claims := token.Claims{
 		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
-		Scopes: login.Scopes(), Generation: login.Generation, Expires: p.Until, AuthTime: p.At, Methods: p.Methods,
+		Scopes: p.within(login.Scopes()), Narrowed: p.Narrowed || in.Scope != "", Generation: login.Generation, Expires: p.Until, AuthTime: p.At, Methods: p.Methods,
 	}
 	if claims.Resource, err = d.resource(in.Resource, login.CompanyID); err != nil {
 		return nil, err

@@ -28,6 +28,24 @@ type proof struct {
 	Methods  []string
 	Until    time.Time // when the session ends that it is taken from; zero: a session begins
 	Provider bool      // the company's identity provider proved the person, and asks for the factors that the company wants
+	Narrowed bool      // the session that it is taken from was given fewer scopes than the role has, so no token has others than Scopes
+	Scopes   []string
+}
+
+// proofOf returns the proof that a session was given for, which a token that follows from it passes on.
+func proofOf(c token.Claims) proof {
+	return proof{At: c.AuthTime, Methods: c.Methods, Until: c.Expires, Narrowed: c.Narrowed, Scopes: c.Scopes}
+}
+
+// ownProof returns the proof of the request's session.
+func ownProof(ctx context.Context) proof {
+	c := web.CallerOf(ctx)
+	return proof{At: c.AuthTime, Methods: c.Methods, Until: c.Expires, Narrowed: c.Narrowed, Scopes: c.Scopes}
+}
+
+// within returns the scopes that a token for the proof may have, of those of a login.
+func (p proof) within(scopes []string) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return p.Narrowed && !slices.Contains(p.Scopes, scope) })
 }
 
 // strong reports whether the person has proved a second factor.
@@ -44,8 +62,7 @@ const MaxProofAge = 5 * time.Minute
 
 // fresh refuses a session that began too long ago, or without the second factor that the person has, to change second factors (RFC 9470).
 func (d Deps) fresh(ctx context.Context, account company.Account) error {
-	caller := web.CallerOf(ctx)
-	by := proof{At: caller.AuthTime, Methods: caller.Methods}
+	by := ownProof(ctx)
 	var detail string
 	switch {
 	case d.Now().Sub(by.At) > MaxProofAge:

@@ -89,17 +89,27 @@ func (d Deps) caller(ctx context.Context) (user.User, error) {
 // goesOn returns fault.Unauthenticated for a session that was ended. A token is accepted for some seconds after its session, but what is made
 // of it, such as a token of another company, would outlive the ending. The caller reads the login before: an ending after that read ends
 // what is made of the login too.
-func (d Deps) goesOn(ctx context.Context, companyID string, s user.Session) error {
-	err := s.Check(ctx, store.For(d.Store, companyID))
-	if fault.KindOf(err) == fault.Forbidden {
-		return fault.New(fault.Unauthenticated, "the token was ended; log in again")
+func (d Deps) goesOn(ctx context.Context, companyID string, sessions ...user.Session) error {
+	for _, s := range sessions {
+		if err := s.GoesOn(ctx, store.For(d.Store, companyID)); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // sessionOf returns the session of a token.
 func sessionOf(c token.Claims) user.Session {
 	return user.Session{UserID: c.Subject, TokenID: c.ID, Generation: c.Generation}
+}
+
+// sessionsOf returns the session of a token and those of the principals that the token depends on.
+func sessionsOf(c token.Claims) []user.Session {
+	all := []user.Session{sessionOf(c)}
+	for principal, generation := range c.Depends {
+		all = append(all, user.Session{UserID: principal, TokenID: c.ID, Generation: generation})
+	}
+	return all
 }
 
 // ownSession returns the session of the request.

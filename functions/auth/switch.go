@@ -13,7 +13,8 @@ import (
 )
 
 // switchCompany gives a person a token of another of their companies for their token of one (RFC 8693 §2.1, audience). The new token expires
-// with the old one, so that a stolen token is of no use for longer than without. A sign-in through a company's identity provider
+// with the old one, so that a stolen token is of no use for longer than without, and a token with fewer scopes by request leads to no others
+// (RFC 8693 §5). A sign-in through a company's identity provider
 // proves the user to that company alone, so it leads to no other.
 func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput, error) {
 	if in.SubjectTokenType == "" {
@@ -35,7 +36,7 @@ func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput,
 	if at < 0 {
 		return nil, errTarget("the audience is not one of the person's other companies; send the id of one that the answer to a login lists")
 	}
-	chosen, by := open[at], proof{At: claims.AuthTime, Methods: claims.Methods, Until: claims.Expires}
+	chosen, by := open[at], proofOf(claims)
 	if len(account.Factors) > 0 && !by.strong() {
 		return nil, errTarget("the session began without the person's second factor; log in again with it")
 	}

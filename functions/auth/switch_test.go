@@ -1,7 +1,9 @@
 package auth_test
 
 import (
+	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"orgops/functions/auth"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
@@ -117,6 +120,89 @@ func TestSwitch_Narrow(t *testing.T) {
 	} {
 		if got := refused(asks(tt[0], tt[1])); [2]any{got.Status, got.Code} != [2]any{400, tt[2]} {
 			t.Errorf("%s: %d %q, want 400 %q", tt[0], got.Status, got.Code, tt[2])
+		}
+	}
+}
+
+// TestSwitch_Widens gives no token that follows from a narrowed one more scopes than that has: not by a switch, by one back, by an invitation or by a
+// second factor. A token with all scopes of a small role leads to all scopes of a larger one.
+func TestSwitch_Widens(t *testing.T) {
+	t.Parallel()
+	h, clock := harness(t)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	invited := invites(t, h, founds(t, h, "Gamma", "gus@gamma.test", another).CompanyID, h.A.Email)
+	exchange := func(bearer, audience, scope string) *webtest.Response {
+		return h.Do("POST", "/auth/token", "", url.Values{
+			"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {bearer},
+			"subject_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "audience": {audience}, "scope": {scope},
+		}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	}
+	wantScopes := func(name, bearer string, want ...string) {
+		t.Helper()
+		claims, err := h.Verifier.Verify(bearer)
+		errtest.Must(t, err)
+		if diff := cmp.Diff(want, claims.Scopes); diff != "" {
+			t.Errorf("%s: scopes differ (-want +got):\n%s", name, diff)
+		}
+	}
+	whole := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password, "company": h.A.ID}).Token
+	narrow := read(exchange(whole, h.B.ID, "memory:read").Want(200)).Token
+	back := read(switches(h, narrow, h.A.ID).Want(200)).Token
+	wantScopes("a switch back", back, "memory:read")
+	wantScopes("a further switch", read(switches(h, back, h.B.ID).Want(200)).Token, "memory:read")
+	asMember := read(exchange(whole, h.B.ID, strings.Join(user.Member.Scopes(), " ")).Want(200)).Token
+	wantScopes("all scopes of a member, by request", read(switches(h, asMember, h.A.ID).Want(200)).Token, user.Member.Scopes()...)
+	if got := refused(exchange(narrow, h.A.ID, "memory:write")); [2]any{got.Status, got.Code} != [2]any{400, "invalid_scope"} {
+		t.Errorf("a wider scope: %d %q, want 400 invalid_scope", got.Status, got.Code)
+	}
+	wantScopes("an invitation", read(h.Do("POST", "/auth/invitation", narrow, map[string]string{"token": invited}).Want(200)).Token, "memory:read")
+	member := read(switches(h, whole, h.B.ID).Want(200)).Token
+	wantScopes("from a small role", read(switches(h, member, h.A.ID).Want(200)).Token, user.Founder.Scopes()...)
+	p := &person{Harness: h, t: t, clock: clock, email: h.A.Email}
+	p.enrol(back)
+	wantScopes("a second factor", p.session, "memory:read")
+}
+
+// TestSessions_Revoked makes nothing of a token that was ended by itself, of which no generation tells: neither of a user's nor of an executive's.
+func TestSessions_Revoked(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	_, actor := m.executive("Chief of Staff")
+	own, other := m.UserToken(m.A.ID, m.A.UserID, user.Founder), m.UserToken(m.A.ID, m.A.UserID, user.Founder)
+	joins(t, m.Harness, m.B.ID, m.A.Email, webtest.Password)
+	got(m.actFor(own, actor))
+	m.Do("GET", m.at("/memory"), actor, nil).Want(200)
+	m.Do("GET", m.at("/memory"), own, nil).Want(200)
+	m.revoke(own, nil).Want(200)
+	m.wantRefused("a user's token that was ended", m.actFor(own, actor), 400, "invalid_request")
+	m.wantRefused("a switch", switches(m.Harness, own, m.B.ID), 400, "invalid_request")
+	claims, err := m.Verifier.Verify(actor)
+	errtest.Must(t, err)
+	c := store.For(m.Store, m.A.ID)
+	for _, principal := range []string{claims.Client, claims.Executive} {
+		op, err := user.EndToken(t.Context(), c, principal, claims.ID, claims.Expires, time.Now())
+		errtest.Must(t, err)
+		errtest.Must(t, c.Commit(t.Context(), op))
+		m.wantRefused("an executive's token that was ended", m.actFor(other, actor), 400, "invalid_request")
+		item, err := m.Store.Get(t.Context(), op.Partition, op.Key)
+		errtest.Must(t, err)
+		errtest.Must(t, c.Commit(t.Context(), c.Delete(item.Key, user.EndedEntity, item.Version).Quietly()))
+	}
+}
+
+// TestSuspended_Strange tells a stranger with a made-up code of a suspended company what one of an unknown company is told.
+func TestSuspended_Strange(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	_, err := suspension.Suspend(t.Context(), store.For(m.Store, m.A.ID), "unpaid", time.Now())
+	errtest.Must(t, err)
+	for _, form := range []string{"%s.ABCDEFGHIJKLMNOPQRSTUVWXYZ", "grant.%s.ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
+		fields := func(companyID string) object {
+			return object{"grant_type": "authorization_code", "code": fmt.Sprintf(form, companyID), "code_verifier": strings.Repeat("v", 43), "client_id": "x", "redirect_uri": "https://x.example/"}
+		}
+		got, unknown := m.form(fields(m.A.ID)), m.form(fields("0198c5f2-7a00-7000-8000-00000000000b"))
+		if diff := cmp.Diff(refused(unknown), refused(got)); diff != "" {
+			t.Errorf("%s: answer for a suspended company differs from that for an unknown one (-unknown +suspended):\n%s", form, diff)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
-	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/roundtrip"
 	"orgops/shared/domain/user"
@@ -129,11 +128,6 @@ func (d Deps) finishConnection(ctx context.Context, in *connectCallback) (*conne
 func (d Deps) finish(ctx context.Context, in *connectCallback) (connect.Trip, error) {
 	companyID, secret := roundtrip.Split(in.State)
 	c := store.For(d.Store, companyID)
-	if id.Valid(companyID) {
-		if err := user.Halted(ctx, c); err != nil {
-			return connect.Trip{}, err
-		}
-	}
 	t, err := connect.Take(ctx, c, secret, web.SentCookie(ctx, cookieConnect), d.Now())
 	if err != nil {
 		return t, err

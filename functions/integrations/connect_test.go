@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/application"
 	"orgops/shared/storage/store"
@@ -395,4 +396,17 @@ func (s *service) revocations() (tokens []string) {
 		errtest.Must(s.t, c.Commit(s.t.Context(), c.Delete(item.Key, integration.RevocationEntity, version)))
 	}
 	return tokens
+}
+
+// TestConnect_Strange tells a stranger who makes a state up the same of a suspended company as of an unknown one.
+func TestConnect_Strange(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	_, err := suspension.Suspend(t.Context(), s.company(), "unpaid", s.clock.Now())
+	errtest.Must(t, err)
+	for _, companyID := range []string{s.A.ID, "0198c5f2-7a00-7000-8000-00000000000b"} {
+		if got := s.browser().finish(url.Values{"state": {companyID + ".ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, "code": {"x"}}).Get("refused"); got != "again" {
+			t.Errorf("refused = %q, want again", got)
+		}
+	}
 }

@@ -166,6 +166,27 @@ func TestSlackPress(t *testing.T) {
 	}
 }
 
+// TestSlackLink_Narrowed links no user of Slack by a token that has fewer scopes than its user, or was ended.
+func TestSlackLink_Narrowed(t *testing.T) {
+	t.Parallel()
+	w := installed(t)
+	w.send(w.press("UADA", slack.Approve, w.ask(closed("1"))))
+	at, body := "/companies/"+w.A.ID+"/notices/slack", object{"code": w.code(), "confirm": true}
+	claims, err := w.Verifier.Verify(w.A.Token)
+	errtest.Must(t, err)
+	claims.ID, claims.Role, claims.Scopes = "", string(user.Founder), []string{user.ScopeMemoryRead}
+	narrow, err := w.Signer.Issue(claims)
+	errtest.Must(t, err)
+	w.Do("POST", at, narrow, body).WantProblem(403, "insufficient-scope")
+	w.Do("GET", "/companies/"+w.A.ID+"/notices", w.A.Token, nil).Want(200)
+	claims, err = w.Verifier.Verify(w.A.Token)
+	errtest.Must(t, err)
+	op, err := user.EndToken(t.Context(), w.c, claims.Subject, claims.ID, claims.Expires, w.clock.Now())
+	errtest.Must(t, err)
+	errtest.Must(t, w.c.Commit(t.Context(), op))
+	w.Do("POST", at, w.A.Token, body).WantProblem(401, "unauthenticated")
+}
+
 // A request that Slack has not signed now for this workspace has no effect.
 func TestSlackPress_Forged(t *testing.T) {
 	t.Parallel()

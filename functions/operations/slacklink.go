@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -58,6 +59,14 @@ func (d Deps) linkSlack(ctx context.Context, in *struct{ Body SlackLinkRequest }
 	if !in.Body.Confirm {
 		return out, nil
 	}
+	caller := web.CallerOf(ctx)
+	if slices.ContainsFunc(user.Role(caller.Role).Scopes(), func(scope string) bool { return !caller.Has(scope) }) {
+		return nil, fault.New(fault.InsufficientScope, "the user of Slack would act with all scopes of your role, and the token has fewer; log in, and link with that token")
+	}
+	own := user.Session{UserID: caller.UserID, TokenID: caller.TokenID, Generation: caller.Generation}
+	if err := own.GoesOn(ctx, c); err != nil {
+		return nil, err
+	}
 	_, version, err := notice.LoadSlackLink(ctx, c, code.SlackUser)
 	if err != nil {
 		return nil, store.Fault(err, "")
@@ -66,7 +75,6 @@ func (d Deps) linkSlack(ctx context.Context, in *struct{ Body SlackLinkRequest }
 	if err != nil {
 		return nil, err
 	}
-	caller := web.CallerOf(ctx)
 	link := notice.SlackLink{SlackUser: code.SlackUser, UserID: caller.UserID, At: now.UTC().Truncate(time.Millisecond), Generation: caller.Generation, Strong: strong}
 	err = c.Commit(ctx, append(notice.SlackLinked(link, code.Workspace, now).Create(c), use, link.Save(c, version))...)
 	if errors.Is(err, store.ErrConflict) {

@@ -88,9 +88,6 @@ type signIn struct {
 // resume takes the sign-in under a secret. The configuration must still be that of the start. With an error, what resume
 // returns tells where the sign-in was to end, if it is known.
 func (d Deps) resume(ctx context.Context, c store.Company, protocol sso.Protocol, secret, cookie string) (signIn, error) {
-	if err := halted(ctx, c); err != nil {
-		return signIn{}, err
-	}
 	t, err := sso.Take(ctx, c, secret, cookie, d.Now())
 	if err != nil {
 		return signIn{}, err

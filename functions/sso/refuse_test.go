@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/suspension"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/ssotest"
@@ -110,6 +111,20 @@ func TestRefused_Client(t *testing.T) {
 	other := s.browser().send("GET", "/auth/sso/callback?"+answer.RawQuery, nil, "Accept", navigates).Want(302)
 	if got := other.Header.Get("Location"); got != signInPage+"again" {
 		t.Errorf("another browser is led to %q, want %q", got, signInPage+"again")
+	}
+}
+
+// A stranger who makes a state up is led to the same end for a suspended company as for an unknown one.
+func TestRefused_Suspended(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	_, err := suspension.Suspend(t.Context(), store.For(s.Store, s.A.ID), "unpaid", s.now())
+	errtest.Must(t, err)
+	for _, companyID := range []string{s.A.ID, "0198c5f2-7a00-7000-8000-00000000000b"} {
+		got := s.browser().send("GET", "/auth/sso/callback?"+url.Values{"state": {companyID + ".ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, "code": {"x"}}.Encode(), nil, "Accept", navigates).Want(302)
+		if is := got.Header.Get("Location"); is != signInPage+"again" {
+			t.Errorf("the browser is led to %q, want %q", is, signInPage+"again")
+		}
 	}
 }
 

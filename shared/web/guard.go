@@ -135,7 +135,7 @@ func (s *Server) accept(r *http.Request, req *request, rights rights) (claims to
 func callerOf(claims token.Claims) Caller {
 	return Caller{
 		UserID: claims.Subject, Company: claims.Company, Plan: claims.Plan, Provider: claims.Provider,
-		Role: claims.Role, Scopes: claims.Scopes, TokenID: claims.ID, AuthTime: claims.AuthTime, Methods: claims.Methods, Expires: claims.Expires, Generation: claims.Generation, Client: claims.Client, Executive: claims.Executive,
+		Role: claims.Role, Scopes: claims.Scopes, Narrowed: claims.Narrowed, TokenID: claims.ID, AuthTime: claims.AuthTime, Methods: claims.Methods, Expires: claims.Expires, Generation: claims.Generation, Client: claims.Client, Executive: claims.Executive,
 	}
 }
 

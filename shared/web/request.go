@@ -47,6 +47,7 @@ type Caller struct {
 	Provider string // the only integration that the caller reaches; "": all
 	Role     string // "": the token names none
 	Scopes   []string
+	Narrowed bool // the scopes are fewer than those of the role by request
 	TokenID  string
 	AuthTime time.Time // when the person proved to be one; zero: the token does not tell
 	Methods  []string  // how the person did (RFC 8176)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
 
@@ -78,7 +79,7 @@ func Begin(c store.Company, k Kind, secret string, trip Trip) store.Op {
 var ErrUnknown = errors.New("the round trip is unknown, was used, has expired or began in another browser")
 
 // Take removes and returns the round trip under a secret. It returns ErrUnknown unless the round trip began in the browser that holds the
-// cookie. The removal is conditional, so only one of several callers gets it.
+// cookie. The removal is conditional, so only one of several callers gets it. A round trip of a suspended company stays, and Take returns fault.Suspended.
 func Take[T Trip](ctx context.Context, c store.Company, k Kind, secret, cookie string, now time.Time) (T, error) {
 	var trip, none T
 	if !id.Valid(c.ID()) || !id.Valid(secret) {
@@ -90,6 +91,9 @@ func Take[T Trip](ctx context.Context, c store.Company, k Kind, secret, cookie s
 	}
 	if err != nil {
 		return none, store.Fault(err, "")
+	}
+	if err := user.Halted(ctx, c); err != nil { // after the proof, because a stranger is told nothing of the company
+		return none, err
 	}
 	err = c.Commit(ctx, c.Delete(item.Key, k.Entity, item.Version).Quietly())
 	if errors.Is(err, store.ErrConflict) {

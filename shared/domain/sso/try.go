@@ -97,9 +97,9 @@ func errCode() error {
 }
 
 // Redeem removes and returns the code of a text. bound wraps the company's store after the client has proved that the code
-// is its own; the removal goes through it. It returns fault.Unauthenticated unless the client sends the same redirect and
+// is its own; the removal goes through it. With an error of bound the code stays. It returns fault.Unauthenticated unless the client sends the same redirect and
 // the verifier of its challenge (RFC 7636 §4.6).
-func Redeem(ctx context.Context, c store.Company, secret, redirect, verifier string, now time.Time, bound func(Code) store.Company) (Code, error) {
+func Redeem(ctx context.Context, c store.Company, secret, redirect, verifier string, now time.Time, bound func(Code) (store.Company, error)) (Code, error) {
 	var code Code
 	if !id.Valid(c.ID()) || !id.Valid(secret) {
 		return code, errCode()
@@ -115,7 +115,11 @@ func Redeem(ctx context.Context, c store.Company, secret, redirect, verifier str
 	if !proved || code.Asked.Redirect != redirect || !now.Before(code.Until) {
 		return Code{}, errCode()
 	}
-	err = bound(code).Commit(ctx, c.Delete(item.Key, CodeEntity, item.Version).Quietly())
+	recorded, err := bound(code)
+	if err != nil {
+		return Code{}, err
+	}
+	err = recorded.Commit(ctx, c.Delete(item.Key, CodeEntity, item.Version).Quietly())
 	if errors.Is(err, store.ErrConflict) {
 		return Code{}, errCode()
 	}

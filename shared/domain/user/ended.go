@@ -65,6 +65,16 @@ func (s Session) Check(ctx context.Context, c store.Company) error {
 	return nil
 }
 
+// GoesOn returns fault.Unauthenticated if the session has ended. It reads the endings, other than Sessions, which may be seconds old: ask it
+// before what outlives the session is made.
+func (s Session) GoesOn(ctx context.Context, c store.Company) error {
+	err := s.Check(ctx, c)
+	if fault.KindOf(err) == fault.Forbidden {
+		return fault.New(fault.Unauthenticated, "the token was ended; log in again")
+	}
+	return err
+}
+
 // EndToken returns the write that ends one token of a principal, which expires at a time. It returns fault.QuotaExceeded if
 // MaxEndedTokens of the principal have been ended and not expired.
 func EndToken(ctx context.Context, c store.Company, id, tokenID string, expires, now time.Time) (store.Op, error) {

@@ -56,6 +56,7 @@ type Claims struct {
 	Provider string    // the only integration that the token reaches; "": all
 	Role     string    // the user's role: the only one of roles
 	Scopes   []string  // scope, space separated
+	Narrowed bool      // the scopes are fewer than those of the role by request, so no token that follows from this one has others
 	IssuedAt time.Time // iat
 	Expires  time.Time // exp
 
@@ -87,6 +88,7 @@ type wire struct {
 	Company  string `json:"company"`
 	Plan     string `json:"plan"`
 	Provider string `json:"provider,omitempty"`
+	Narrowed bool   `json:"narrowed,omitempty"`
 
 	Roles      []string `json:"roles,omitempty"` // RFC 9068 §2.2.3.1
 	Generation int64    `json:"generation,omitempty"`
@@ -144,7 +146,7 @@ func (s *Signer) Issue(c Claims) (string, error) {
 			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{cmp.Or(c.Resource, s.config.Audience)}, Subject: c.Subject, ID: c.ID,
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
 		},
-		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider, Generation: c.Generation,
+		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider, Narrowed: c.Narrowed, Generation: c.Generation,
 		Methods: c.Methods, Client: c.Client, Executive: c.Executive, Depends: c.Depends, Networks: c.Networks,
 	}
 	if !c.AuthTime.IsZero() {
@@ -252,7 +254,7 @@ func (v *Verifier) genuine(text string) (Claims, error) {
 		return Claims{}, refused(notAccepted, fmt.Errorf("valid for more than %s", Lifetime))
 	}
 	claims := Claims{
-		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
+		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope), Narrowed: w.Narrowed,
 		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time, Role: strings.Join(w.Roles, " "), Generation: w.Generation,
 		Methods: w.Methods, Client: w.Client, Executive: w.Executive, Depends: w.Depends, Networks: w.Networks,
 	}
