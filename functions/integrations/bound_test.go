@@ -62,6 +62,10 @@ func TestBound_Widening(t *testing.T) {
 	list := map[string]any{"url": "https://example.com/items", "itemsPath": "/data", "idPath": "/id", "titlePath": "/name", "target": "memory"}
 	feed := map[string]any{"url": "https://example.com/feed", "maxItems": 50}
 	team := map[string]any{"team": "ENG"}
+	database := map[string]any{
+		"host": "db.example.com", "port": 5432, "database": "app", "user": "reader",
+		"streams": []map[string]any{{"name": "a", "query": "SELECT id, name FROM a", "target": "memory", "idColumn": "id", "titleColumn": "name"}},
+	}
 	tests := []struct {
 		provider string
 		config   map[string]any
@@ -101,6 +105,9 @@ func TestBound_Widening(t *testing.T) {
 		{"feed", feed, "maxItems", 10, false},
 		{"feed", feed, "maxItems", 500, true},
 		{"feed", feed, "maxItems", nil, true},
+		{"postgresql", database, "port", 1433, true},
+		{"postgresql", database, "port", 6432, true},
+		{"postgresql", database, "schedule", "1h", false},
 		{"linear", team, "team", "OPS", true},
 		{"linear", team, "team", nil, true},
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // Widened lists the fields by which a configuration request lets more in or out than the stored configuration, or something else.
-// A field that keeps its value does not, nor does a shorter list, fewer members of an object or a smaller number. Every other
+// A field that keeps its value does not, nor does a shorter list, fewer members of an object or a smaller number of a field that no
+// certification is about ("x-certified": false): another number may be a port, which leads to another server. Every other
 // change does, unless the field's schema says "x-widens": false. The service cannot compare a secret: a sent one widens.
 func Widened(c Connector, before, request json.RawMessage) ([]string, error) {
 	schema, err := fields(c)
@@ -29,7 +30,7 @@ func Widened(c Connector, before, request json.RawMessage) ([]string, error) {
 		if f.Widens != nil && !*f.Widens || f.WriteOnly && asked[name] == nil {
 			continue
 		}
-		if f.WriteOnly || !atMost(valueOf(old[name]), valueOf(asked[name])) {
+		if was, is := valueOf(old[name]), valueOf(asked[name]); f.WriteOnly || !atMost(was, is) && !(f.isLimit() && less(was, is)) {
 			widened = append(widened, name)
 		}
 	}
@@ -57,11 +58,18 @@ func atMost(old, asked any) bool {
 			}
 		}
 		return ok || asked == nil
-	case float64:
-		number, ok := asked.(float64)
-		return ok && number <= old
 	}
 	return reflect.DeepEqual(old, asked)
+}
+
+// isLimit reports whether a number of the field only limits what is read.
+func (f field) isLimit() bool { return f.Certified != nil && !*f.Certified }
+
+// less reports whether a number became smaller.
+func less(old, asked any) bool {
+	was, number := old.(float64)
+	is, still := asked.(float64)
+	return number && still && is < was
 }
 
 // covered reports whether a list has an item, or a pattern such as memory.* of which the item is a case.

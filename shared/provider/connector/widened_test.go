@@ -15,7 +15,7 @@ type sealing struct{ connector.Connector }
 
 func (sealing) Schema() json.RawMessage {
 	return json.RawMessage(`{"properties": {
-		"url": {}, "patterns": {}, "note": {"x-widens": false}, "secretHeaders": {"writeOnly": true}, "signingSecret": {"writeOnly": true, "x-widens": false}
+		"url": {}, "port": {}, "most": {"x-certified": false}, "patterns": {}, "note": {"x-widens": false}, "secretHeaders": {"writeOnly": true}, "signingSecret": {"writeOnly": true, "x-widens": false}
 	}}`)
 }
 
@@ -31,6 +31,12 @@ func TestWidened(t *testing.T) {
 		{"a category of all", `{"patterns":["*"]}`, `{"patterns":["memory.*","goal.updated"]}`, []string{}},
 		{"another category with the same beginning", `{"patterns":["memory.*"]}`, `{"patterns":["memory"]}`, []string{"patterns"}},
 		{"secrets, which cannot be compared", `{"url":"a"}`, `{"url":"a","secretHeaders":{"X-Key":"k"},"signingSecret":"s"}`, []string{"secretHeaders"}},
+		{"a smaller limit", `{"most":5}`, `{"most":4}`, []string{}},
+		{"a greater limit", `{"most":5}`, `{"most":6}`, []string{"most"}},
+		{"no limit", `{"most":5}`, `{}`, []string{"most"}},
+		{"a smaller port", `{"port":5432}`, `{"port":1433}`, []string{"port"}},
+		{"a greater port", `{"port":5432}`, `{"port":6432}`, []string{"port"}},
+		{"the same port", `{"port":5432}`, `{"port":5432}`, []string{}},
 		{"a damaged configuration", ``, `{"url":"a"}`, []string{"url"}},
 		{"fields of a former schema", `{"url":"a","old":1}`, `{"url":"a"}`, []string{"old"}},
 	}
