@@ -47,7 +47,7 @@ func (d Deps) act(ctx context.Context, in *actInput) (*actedOutput, error) {
 	}
 	a := asking{
 		Deps: d, company: web.Tenant(ctx), executiveID: in.Executive, request: in.Body, by: web.CallerOf(ctx), now: d.Now().UTC(),
-		key: executive.MarkKey(in.Executive, strings.Trim(strings.TrimSpace(in.Key), `"`)),
+		key: strings.Trim(strings.TrimSpace(in.Key), `"`),
 	}
 	if err := mayAsk(a.by, in); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ type asking struct {
 	input       json.RawMessage // the input of request
 	by          web.Caller
 	now         time.Time
-	key         string // of the mark
+	key         string // as sent
 	asked       string // identifies the request, so that its key is good for no other one
 }
 
@@ -121,20 +121,19 @@ func (a asking) requester() timeline.Reference {
 // attempt returns the action that was asked for with the key, or decides and commits it. It returns store.ErrConflict if an
 // item that it read has changed since.
 func (a asking) attempt(ctx context.Context) (executive.ActionRecord, error) {
-	mark, found, err := executive.FindMark(ctx, a.company, a.key)
-	switch {
-	case err != nil:
-		return executive.ActionRecord{}, err
-	case found && mark.Asked != a.asked:
-		return executive.ActionRecord{}, fault.Refuse([]fault.FieldError{{
-			Pointer: "#/header/Idempotency-Key", Detail: "was used for another request; use a new key for each request",
-		}})
-	case found:
-		return executive.FindRecord(ctx, a.company, a.executiveID, mark.Record)
-	}
 	s, err := executive.Load(ctx, a.company, a.executiveID)
 	if err != nil {
 		return executive.ActionRecord{}, err
+	}
+	key := executive.MarkKey(s.Executive, strings.Join([]string{a.by.UserID, a.by.Client, a.by.Executive}, " "), a.key)
+	mark, marked, err := executive.FindMark(ctx, a.company, key)
+	if err != nil {
+		return executive.ActionRecord{}, err
+	}
+	if marked > 0 {
+		if r, stands, err := a.repeated(ctx, key, mark, marked); err != nil || stands {
+			return r, err
+		}
 	}
 	r, ops, err := a.plan(ctx, s)
 	if err != nil {
@@ -151,8 +150,30 @@ func (a asking) attempt(ctx context.Context) (executive.ActionRecord, error) {
 		return executive.ActionRecord{}, err
 	}
 	mark = executive.Mark{Record: r.ID, Asked: a.asked}
-	ops = append(ops, mark.Create(a.company, a.key, a.now), spend, a.company.Unchanged(executive.Key(s.ID), s.Version))
+	ops = append(ops, mark.Save(a.company, key, marked, a.now), spend, a.company.Unchanged(executive.Key(s.ID), s.Version))
 	return r, store.Fault(a.company.Commit(ctx, ops...), "")
+}
+
+// repeated returns the action that was asked for with the same key. stands is false if the request is a new one all the same.
+func (a asking) repeated(ctx context.Context, key string, mark executive.Mark, version int64) (r executive.ActionRecord, stands bool, err error) {
+	if mark.Asked != a.asked {
+		return r, false, fault.Refuse([]fault.FieldError{{
+			Pointer: "#/header/Idempotency-Key", Detail: "was used for another request; use a new key for each request",
+		}})
+	}
+	r, err = executive.FindRecord(ctx, a.company, a.executiveID, mark.Record)
+	if err != nil || !executive.Joins(a.key) {
+		return r, true, err
+	}
+	r = r.AsOf(a.now)
+	if !mark.Stands(r) {
+		return r, false, nil
+	}
+	if r.State == executive.Pending {
+		return r, true, nil
+	}
+	mark.Told = true
+	return r, true, store.Fault(a.company.Commit(ctx, mark.Save(a.company, key, version, a.now)), "")
 }
 
 // tell tells on the timeline, once a day, that an executive asks for more than its quota.

@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -237,6 +238,35 @@ func TestAct_Key(t *testing.T) {
 	s.asked(path, "k", executive.TimelineNote, map[string]any{"title": "Other"}).WantProblem(422, "invalid")
 	if diff := cmp.Diff([]timeline.Kind{timeline.ExecutiveActed, timeline.Note}, s.entries()); diff != "" {
 		t.Errorf("timeline differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestAct_KeyOf keeps the keys of each principal and of each incarnation of an executive apart. A deleted executive has none.
+func TestAct_KeyOf(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	draft := s.draft(executive.TimelineNote)
+	path := s.certified(draft)
+	ask := func() (r executive.ActionRecord) {
+		s.asked(path, "k", executive.TimelineNote, map[string]any{"title": "Good morning"}).Want(202).JSON(&r)
+		return r
+	}
+	first := ask()
+	var other executive.ActionRecord
+	s.Do("POST", s.at(path), s.UserToken(s.A.ID, "another-founder", user.Founder), map[string]any{"action": "timeline.note", "input": map[string]any{"title": "Good morning"}}, "Idempotency-Key", "k").
+		Want(202).JSON(&other)
+	s.do("DELETE", "/"+executive.IDOf(draft.Name), nil).Want(204)
+	s.asked(path, "k", executive.TimelineNote, map[string]any{"title": "Good morning"}).WantProblem(404, "not-found")
+	s.clock.Advance(time.Minute)
+	s.certified(draft)
+	again := ask()
+	for _, r := range []executive.ActionRecord{other, again} {
+		if r.ID == first.ID || r.State != executive.Done {
+			t.Errorf("action %s is %s, want another one than %s, done", r.ID, r.State, first.ID)
+		}
+	}
+	if got := ask().ID; got != again.ID {
+		t.Errorf("a repeat got the action %s, want %s", got, again.ID)
 	}
 }
 

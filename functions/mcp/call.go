@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/executive"
 	"orgops/shared/web"
 )
 
@@ -45,8 +44,8 @@ func (e *exchange) recovered(err *error) {
 	}
 }
 
-// complete adds the arguments that a caller may leave out. An executive acts as itself. Without a key of its own, a repeated call is
-// the same call, so it joins an action that waits for an approval.
+// complete adds the arguments that a caller may leave out. An executive acts as itself. Without a key of its own, a repeated call joins
+// an action that waits for an approval, and is told once how that ended.
 func (e *exchange) complete(o Operation, arguments map[string]json.RawMessage) {
 	set := func(name, value string) {
 		if _, takes := o.Arguments[name]; !takes || arguments[name] != nil {
@@ -60,8 +59,7 @@ func (e *exchange) complete(o Operation, arguments map[string]json.RawMessage) {
 	}
 	if _, takes := o.Arguments["idempotencyKey"]; takes {
 		asked, _ := json.Marshal(arguments) // of decoded JSON; its keys are sorted
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s", o.Name, e.caller.UserID, e.caller.Executive, asked))
-		set("idempotencyKey", "mcp-"+hex.EncodeToString(sum[:16]))
+		set("idempotencyKey", executive.JoiningKey(fmt.Appendf(nil, "%s %s", o.Name, asked)))
 	}
 	if tag, given := arguments["ifMatch"]; given { // a model has read a version, not an entity tag
 		if text := plain(tag); !strings.Contains(text, `"`) {

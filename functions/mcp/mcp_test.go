@@ -280,6 +280,41 @@ func TestResources(t *testing.T) {
 
 // TestAct lets an executive ask for an action that needs an approval. The answer is no error, a repeat joins it, and a founder's
 // decision shows in the next answer.
+// TestAct_Again makes a new request of a repeated call whose action ended without an approval, and tells once how an approved one ended.
+func TestAct_Again(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	c := s.connect(s.hire("Chief of Staff", []executive.Action{"timeline.note"}))
+	note := map[string]any{"action": "timeline.note", "input": map[string]any{"title": "Good morning"}}
+	first, second := s.call(c, "act-as-executive", note), s.call(c, "act-as-executive", note)
+	if got := [3]any{first["state"], second["state"], first["id"] != second["id"]}; got != [3]any{"done", "done", true} {
+		t.Errorf("two equal calls: %v, want two actions that are done", got)
+	}
+	s.govern("no-notes", `@reason("not now")
+forbid (principal, action == Action::"timeline.note", resource);`)
+	denied, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "act-as-executive", Arguments: note})
+	errtest.Must(t, err)
+	if !denied.IsError {
+		t.Errorf("an action that the policies deny: %s, want a refusal", textOf(denied))
+	}
+	r := s.Do("GET", s.path("/operations/policies"), s.A.Token, nil).Want(200)
+	s.Do("PUT", s.path("/operations/policies"), s.A.Token, map[string]any{"policies": []map[string]string{{
+		"id": "ask", "mode": "enforce", "text": `@approval("a founder decides on notes")
+forbid (principal, action == Action::"timeline.note", resource) unless { context.approval == context.digest };`,
+	}}}, "If-Match", r.Header.Get("ETag")).Want(200)
+	pending := s.call(c, "act-as-executive", note)
+	if got := pending["status"]; got != "pending" {
+		t.Fatalf("after the policies have changed: %v, want pending", pending)
+	}
+	s.Do("POST", s.path("/operations/approvals/"+pending["approvalId"].(string)+"/approve"), s.A.Token, nil).Want(200)
+	if told := s.call(c, "act-as-executive", note); told["id"] != pending["actionId"] {
+		t.Errorf("after the approval: %v, want how the action %v ended", told, pending["actionId"])
+	}
+	if again := s.call(c, "act-as-executive", note); again["status"] != "pending" {
+		t.Errorf("a further call: %v, want another action that waits", again)
+	}
+}
+
 func TestAct(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -2,8 +2,11 @@ package executive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"orgops/shared/base/id"
@@ -143,7 +146,8 @@ func LoadRecord(ctx context.Context, c store.Company, executiveID, recordID stri
 // transaction with the action's effect, so a repeated request finds the action or nothing.
 type Mark struct {
 	Record string `json:"record"`
-	Asked  string `json:"asked"` // identifies the request; the key is good for no other one
+	Asked  string `json:"asked"`          // identifies the request; the key is good for no other one
+	Told   bool   `json:"told,omitempty"` // of a key that Joins: how the action ended after its approval was told
 }
 
 // markEntity names the entity of a mark's item.
@@ -152,21 +156,40 @@ const markEntity = "executive-key"
 // MarkKept limits how long a repeat of a request is recognised.
 const MarkKept = 24 * time.Hour
 
-// MarkKey returns the sort key of the mark of an Idempotency-Key.
-func MarkKey(executiveID, idempotencyKey string) string {
-	return "EXECUTIVEKEY#" + executiveID + "#" + id.Of(markEntity, idempotencyKey)
+// joining begins each key of JoiningKey.
+const joining = "joins-"
+
+// JoiningKey returns an Idempotency-Key that follows from the request, for a caller who sends none. It identifies no single request, so a
+// repeat joins an action that waits for an approval, is told once how that ended, and otherwise is a new request.
+func JoiningKey(request []byte) string {
+	sum := sha256.Sum256(request)
+	return joining + hex.EncodeToString(sum[:16])
 }
 
-// Create returns the write that stores a mark.
-func (m Mark) Create(c store.Company, key string, now time.Time) store.Op {
-	return c.Create(key, markEntity, m).Until(now.Add(MarkKept)).Quietly()
+// Joins reports whether a key is one of JoiningKey.
+func Joins(idempotencyKey string) bool { return strings.HasPrefix(idempotencyKey, joining) }
+
+// Stands reports whether an action is what a repeat by a key that Joins gets.
+func (m Mark) Stands(r ActionRecord) bool {
+	return r.State == Pending || !r.EndedAt.IsZero() && !m.Told
 }
 
-// FindMark reads a mark; ok is false if the key has no mark.
-func FindMark(ctx context.Context, c store.Company, key string) (m Mark, ok bool, err error) {
-	_, err = c.Get(ctx, key, &m)
+// MarkKey returns the sort key of the mark of an Idempotency-Key. A key is a principal's own, and of one executive: another one that is made
+// of the same name has the same id and another time.
+func MarkKey(e Executive, principal, idempotencyKey string) string {
+	return "EXECUTIVEKEY#" + e.ID + "#" + id.Of(markEntity, e.CreatedAt.UTC().Format(time.RFC3339Nano), principal, idempotencyKey)
+}
+
+// Save returns the write that stores a mark. version is that of the mark that it replaces; 0: none.
+func (m Mark) Save(c store.Company, key string, version int64, now time.Time) store.Op {
+	return c.Save(key, markEntity, version, m).Until(now.Add(MarkKept)).Quietly()
+}
+
+// FindMark reads a mark; version is 0 if the key has no mark.
+func FindMark(ctx context.Context, c store.Company, key string) (m Mark, version int64, err error) {
+	item, err := c.Get(ctx, key, &m)
 	if errors.Is(err, store.ErrNotFound) {
-		return m, false, nil
+		return m, 0, nil
 	}
-	return m, err == nil, store.Fault(err, "")
+	return m, item.Version, store.Fault(err, "")
 }
