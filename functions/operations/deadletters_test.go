@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 	"time"
@@ -99,6 +100,27 @@ func TestDeadLetters_Many(t *testing.T) {
 		if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
 			t.Errorf("%s: dead letters differ (-want +got):\n%s", query, diff)
 		}
+	}
+}
+
+// TestReplay_Many replays the dead letters of more endpoints than one commit has room for.
+func TestReplay_Many(t *testing.T) {
+	t.Parallel()
+	c := of(t, setup(t))
+	for n := range store.MaxOps + 1 {
+		c.endpoint(fmt.Sprintf("webhook-%03d", n))
+		c.deliver(fmt.Sprintf("webhook-%03d", n), "memory.created", noon().Add(-time.Hour), delivery.Dead)
+	}
+	c.learn()
+	var got operations.Replay
+	c.Do("POST", path(c.Harness, "/dead-letters/replay"), c.A.Token, map[string]any{"since": noon().Add(-2 * time.Hour)}).Want(202).JSON(&got)
+	stored := 0
+	for _, err := range c.items().Items(t.Context(), store.Query{Prefix: delivery.RecoveryPrefix}) {
+		errtest.Must(t, err)
+		stored++
+	}
+	if want := [2]int{store.MaxOps + 1, store.MaxOps + 1}; [2]int{len(got.Recoveries), stored} != want {
+		t.Errorf("%d recoveries in the answer and %d in the store, want %v", len(got.Recoveries), stored, want)
 	}
 }
 

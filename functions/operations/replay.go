@@ -30,8 +30,9 @@ type Replay struct {
 
 type replayOutput struct{ Body Replay }
 
-// replayDeadLetters commits a recovery for each endpoint, all or none. The dispatcher queues them when it receives the
-// changes, and the retrier processes the window.
+// replayDeadLetters commits a recovery for each endpoint, in commits that the store takes. After an error a repeat requests the rest, and a
+// second recovery of some endpoints, which finds nothing to send. The dispatcher queues them when it receives the changes, and the retrier
+// processes the window.
 func (d Deps) replayDeadLetters(ctx context.Context, in *replayInput) (*replayOutput, error) {
 	now := d.Now().UTC()
 	since, until, err := delivery.ClampWindow(in.Body.Since, in.Body.Until, now)
@@ -56,10 +57,12 @@ func (d Deps) replayDeadLetters(ctx context.Context, in *replayInput) (*replayOu
 		out.Body.Recoveries = append(out.Body.Recoveries, r)
 		ops = append(ops, r.Request(web.Tenant(ctx), facts.Incarnations[provider]))
 	}
-	if len(ops) > 0 {
-		err = web.Tenant(ctx).Commit(ctx, ops...)
+	for some := range slices.Chunk(ops, store.MaxOps/2) { // with room for the audit record
+		if err := web.Tenant(ctx).Commit(ctx, some...); err != nil {
+			return nil, store.Fault(err, "")
+		}
 	}
-	return out, store.Fault(err, "")
+	return out, nil
 }
 
 // replayed returns the endpoint that was asked for, or those with dead letters. Dead letters of a deleted endpoint stay.

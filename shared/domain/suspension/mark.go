@@ -64,9 +64,9 @@ func recovery(provider string, now time.Time) delivery.Recovery {
 	}
 }
 
-// Check marks the integrations that a request in flight has stored without the mark, or that a crash has left. It returns the
-// writes that request another recovery of each endpoint of a resumed company: an attempt in flight may have held its delivery
-// after the first one.
+// Check marks the integrations that a request in flight has stored without the mark, or that a crash has left. It requests another recovery of
+// each endpoint of a resumed company: an attempt in flight may have held its delivery after the first one. It commits those of many endpoints
+// in portions, and returns the writes that are left.
 func Check(ctx context.Context, c store.Company, now time.Time) ([]store.Op, error) {
 	is, _, err := company.Get(ctx, c)
 	if fault.KindOf(err) == fault.NotFound {
@@ -84,9 +84,16 @@ func Check(ctx context.Context, c store.Company, now time.Time) ([]store.Op, err
 	}
 	var ops []store.Op
 	for _, i := range all {
-		if i.Has(integration.EventDeliver) && !i.IsDamaged() && len(ops) < store.MaxOps-1 {
-			ops = append(ops, recovery(i.Provider, now).Request(c, i.Incarnation))
+		if !i.Has(integration.EventDeliver) || i.IsDamaged() {
+			continue
 		}
+		if len(ops) == store.MaxOps/2 {
+			if err := c.Commit(ctx, ops...); err != nil {
+				return nil, store.Fault(err, "")
+			}
+			ops = nil
+		}
+		ops = append(ops, recovery(i.Provider, now).Request(c, i.Incarnation))
 	}
 	return ops, nil
 }
