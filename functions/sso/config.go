@@ -1,6 +1,7 @@
 package sso
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,14 +73,13 @@ func (d Deps) getConfig(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[S
 	return web.Respond(*in, web.ETag(revision(config, version)), func() (SignOn, error) { return d.show(c.ID(), config), nil })
 }
 
-// configured returns the configuration of a company whose plan has single sign-on, with its version.
+// configured returns the stored configuration, with its version. A company that has left the plan sees and removes what it stored. Without a
+// configuration, configured returns what the company lacks: the plan, or the configuration.
 func configured(ctx context.Context, c store.Company) (sso.Config, int64, error) {
-	if err := sso.CheckPlan(ctx, c); err != nil {
-		return sso.Config{}, 0, err
-	}
+	planned := sso.CheckPlan(ctx, c)
 	config, version, err := sso.Load(ctx, c)
 	if err == nil && version == 0 {
-		err = errNone()
+		err = cmp.Or(planned, errNone())
 	}
 	return config, version, err
 }

@@ -2,6 +2,7 @@ package sso_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -113,7 +114,7 @@ func TestConfig_SecretMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPlan refuses every operation of a company with another plan.
+// TestPlan refuses every sign-in and each change of a company with another plan, which sees and removes what it has stored.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	s, p := setup(t), ssotest.NewProvider(t)
@@ -123,10 +124,17 @@ func TestPlan(t *testing.T) {
 	for _, plan := range []string{"free", "pro"} {
 		s.plan(plan)
 		s.configure(configOf(p), nil).WantProblem(403, "plan-required")
-		s.Do("GET", s.path(), s.A.Token, nil).WantProblem(403, "plan-required")
-		s.Do("DELETE", s.path(), s.A.Token, nil).WantProblem(403, "plan-required")
+		s.Do("GET", s.path(), s.A.Token, nil).Want(200)
 	}
 	b.finish(answer).WantProblem(403, "plan-required")
+	s.Do("DELETE", s.path(), s.A.Token, nil).Want(204)
+	for _, secret := range []string{domain.Key, domain.SecretKey} {
+		if _, err := store.For(s.Store, s.A.ID).Get(t.Context(), secret, nil); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: err = %v, want none stored", secret, err)
+		}
+	}
+	s.Do("GET", s.path(), s.A.Token, nil).WantProblem(403, "plan-required")
+	s.Do("DELETE", s.path(), s.A.Token, nil).WantProblem(403, "plan-required")
 }
 
 // TestConfig_Rights lets a founder alone configure: a provider decides who signs in as whom.

@@ -84,7 +84,7 @@ func storeMetadata(ctx context.Context, c store.Company, fresh *sso.SAMLProvider
 	if config.SAML == nil || config.SAML.MetadataURL != fresh.MetadataURL || config.SAML.EntityID != fresh.EntityID {
 		return errors.New("the configuration changed")
 	}
-	config.SAML = fresh
+	config.SAML.Metadata, config.SAML.FetchedAt = fresh.Metadata, fresh.FetchedAt // a founder may have changed the rest meanwhile
 	return c.Commit(ctx, c.Replace(sso.Key, sso.Entity, version, config).Quietly())
 }
 

@@ -2,8 +2,11 @@ package sso_test
 
 import (
 	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +27,34 @@ import (
 // idpOf starts an identity provider that knows the service.
 func idpOf(s *service) *ssotest.IDP {
 	return ssotest.NewIDP(s.t, s.now, func(path string) []byte { return s.Do("GET", path, "", nil).Want(200).Body })
+}
+
+// TestSAML_Refreshed keeps what a founder stores while the metadata is read again.
+func TestSAML_Refreshed(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	p := idpOf(s)
+	var founder atomic.Pointer[func()]
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if change := founder.Swap(nil); change != nil {
+			(*change)()
+		}
+		p.ServeMetadata(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	config := func(attribute string) object {
+		return object{"protocol": "saml", "saml": object{"metadataUrl": slow.URL, "emailAttribute": attribute}}
+	}
+	s.configure(config("mail"), nil).Want(200)
+	s.passed.Add(int64(2 * time.Hour))
+	change := func() { s.configure(config("upn"), nil).Want(200) }
+	founder.Store(&change)
+	s.browser().start(nil)
+	stored, _, err := domain.Load(t.Context(), store.For(s.Store, s.A.ID))
+	errtest.Must(t, err)
+	if got := stored.SAML.EmailAttribute; got != "upn" {
+		t.Errorf("the address is read from %q, want upn, as the founder has stored", got)
+	}
 }
 
 // TestSAML signs a user in twice at crewjam/saml's identity provider.
