@@ -140,7 +140,7 @@ func (d Deps) updateUser(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	change := company.Change{Name: in.Body.Name, Role: in.Body.Role, Provider: in.Body.Provider, Disabled: in.Body.Disabled, ResumeMails: in.Body.ResumeMails}
+	change := company.Change{Name: in.Body.Name, Role: in.Body.Role, Provider: in.Body.Provider, Disabled: in.Body.Disabled, ResumeMails: in.Body.ResumeMails, By: web.CallerOf(ctx).UserID}
 	u, version, err = company.ChangeUser(ctx, d.store(ctx), web.Tenant(ctx), u, version, change, d.Now())
 	if err != nil {
 		return nil, in.Overtaken(err)

@@ -205,6 +205,23 @@ func TestUsers_Operator(t *testing.T) {
 	invite(h, operator, object{"email": "y@acme.test", "role": "operator"}).Want(201)
 }
 
+// TestUsers_InvitedRole lets a founder give an invited user a role that the one who invited lacks. The invitation is the founder's from then on.
+func TestUsers_InvitedRole(t *testing.T) {
+	t.Parallel()
+	h := office(t)
+	olu, _ := join(t, h, "olu@acme.test", user.Operator)
+	var invited operations.InvitedUser
+	invite(h, h.UserToken(h.A.ID, olu.ID, user.Operator), object{"email": "mia@acme.test", "role": "operator"}).Want(201).JSON(&invited)
+	h.Do("PATCH", path(h, "/users/"+invited.ID), h.A.Token, object{"role": "founder"}).Want(200)
+	_, err := accept(t, h, invited.InvitationToken)
+	errtest.Must(t, err)
+	var joined user.User
+	h.Do("GET", path(h, "/users/"+invited.ID), h.A.Token, nil).Want(200).JSON(&joined)
+	if got := [2]any{joined.State, joined.Role}; got != [2]any{user.Active, user.Founder} {
+		t.Errorf("the user is %v, want an active founder", got)
+	}
+}
+
 func TestUsers_Refused(t *testing.T) {
 	t.Parallel()
 	h := office(t)

@@ -17,6 +17,8 @@ type Change struct {
 	Disabled *bool
 
 	ResumeMails bool // lets mails go to the address again
+
+	By string // the id of the user who changes; "": no user of the company
 }
 
 // apply returns the user as changed at now, or what is wrong with the change.
@@ -75,6 +77,13 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 	}
 	ops := []store.Op{op}
 	var gone []user.User
+	if is.State == user.Invited && differs(was, is) {
+		vouches, err := vouches(ctx, c, is, change.By)
+		if err != nil {
+			return was, 0, err
+		}
+		ops = append(ops, vouches...)
+	}
 	if is.State != user.Invited && differs(was, is) {
 		login, err := loginOf(ctx, st, c.ID(), was)
 		if err != nil {

@@ -2,6 +2,7 @@ package company
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -44,6 +45,20 @@ func leaving(ctx context.Context, c store.Company, u user.User, now time.Time) (
 	}
 	requests, err := approval.WithdrawAll(ctx, c, u.ID, now, maxLeaving-len(ops))
 	return append(ops, requests...), gone, store.Fault(err, "")
+}
+
+// vouches returns the write by which a user answers for the invitation of u from now on, because the user has changed its role.
+func vouches(ctx context.Context, c store.Company, u user.User, by string) ([]store.Op, error) {
+	var i invitation
+	item, err := c.Get(ctx, invitationKey(u.ID), &i)
+	if errors.Is(err, store.ErrNotFound) || err == nil && i.By == by {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	i.By = by
+	return []store.Op{c.Replace(item.Key, invitationEntity, item.Version, i).Quietly().Until(item.Expires)}, nil
 }
 
 // vouched returns the write that fails a commit if the user who invited u has changed. It returns the refusal of an invitation whose
