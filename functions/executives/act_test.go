@@ -261,7 +261,7 @@ func TestAct_KeyOf(t *testing.T) {
 	s.certified(draft)
 	again := ask()
 	for _, r := range []executive.ActionRecord{other, again} {
-		if r.ID == first.ID || r.State != executive.Done {
+		if got := [2]any{r.ID == first.ID, r.State}; got != [2]any{false, executive.Done} {
 			t.Errorf("action %s is %s, want another one than %s, done", r.ID, r.State, first.ID)
 		}
 	}
