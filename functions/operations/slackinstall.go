@@ -148,9 +148,6 @@ func (d Deps) install(ctx context.Context, in *slackCallbackInput) error {
 
 // installer returns the user who began an installation, whose session must still hold and whose role must still allow it.
 func (d Deps) installer(ctx context.Context, c store.Company, trip notice.SlackInstall) (user.User, error) {
-	if err := user.Halted(ctx, c); err != nil {
-		return user.User{}, err
-	}
 	if err := trip.Check(ctx, c); err != nil {
 		return user.User{}, err
 	}
