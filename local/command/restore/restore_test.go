@@ -242,7 +242,7 @@ func TestCompany_Settled(t *testing.T) {
 	errtest.Must(t, failed.Err())
 	body, err := projection.Encode(facts)
 	errtest.Must(t, err)
-	errtest.Must(t, c.Commit(t.Context(), append(ops, c.Create(projection.Key, projection.Entity, json.RawMessage(body)))...))
+	errtest.Must(t, c.Commit(t.Context(), append(ops, c.Create(projection.Key, projection.Entity, body))...))
 
 	other := webtest.OpenStore(t)
 	_, err = restore.Company(t.Context(), other, bytes.NewReader(exported(t, c)), now, nil)

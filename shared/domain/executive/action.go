@@ -174,7 +174,7 @@ func (m Mark) Stands(r ActionRecord) bool {
 	return r.State == Pending || !r.EndedAt.IsZero() && !m.Told
 }
 
-// MarkKey returns the sort key of the mark of an Idempotency-Key. A key is a principal's own, and of one executive: another one that is made
+// MarkKey returns the sort key of the mark of an Idempotency-Key. A key is a principal's own, and of one executive: a later one
 // of the same name has the same id and another time.
 func MarkKey(e Executive, principal, idempotencyKey string) string {
 	return "EXECUTIVEKEY#" + e.ID + "#" + id.Of(markEntity, e.CreatedAt.UTC().Format(time.RFC3339Nano), principal, idempotencyKey)

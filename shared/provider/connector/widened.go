@@ -30,7 +30,7 @@ func Widened(c Connector, before, request json.RawMessage) ([]string, error) {
 		if f.Widens != nil && !*f.Widens || f.WriteOnly && asked[name] == nil {
 			continue
 		}
-		if was, is := valueOf(old[name]), valueOf(asked[name]); f.WriteOnly || !atMost(was, is) && !(f.isLimit() && less(was, is)) {
+		if was, is := valueOf(old[name]), valueOf(asked[name]); f.WriteOnly || !atMost(was, is) && (!f.isLimit() || !less(was, is)) {
 			widened = append(widened, name)
 		}
 	}
