@@ -14,33 +14,23 @@ const (
 	relieveEvery   = 250 * time.Millisecond
 )
 
-// lane holds the Feed's tasks that wait for a slot of their endpoint.
-type lane struct {
-	waiting []*Task // the oldest first
-	size    int     // bytes of their payloads
-}
-
 // enter starts a task that gets a slot, and gives another a place in its endpoint's lane. ok is false, and nothing is done, if the
 // lane is full. One lane may hold as many tasks as all lanes have room for.
 func (s *slots) enter(t *Task) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ln := s.lanes[t.slot]
-	if ln == nil && s.acquire(t.slot, Feed) {
+	w := s.window(t.slot, s.now())
+	if len(w.lane) == 0 && s.acquire(t.slot, Feed) {
 		go s.work(t)
 		return true
 	}
-	if ln == nil {
-		ln = &lane{}
-	}
-	if s.closed || len(ln.waiting) >= min(maxWaiting, maxQueued-s.queued) || ln.size >= maxWaitingSize {
+	if s.closed || len(w.lane) >= min(maxWaiting, maxQueued-s.queued) || w.size >= maxWaitingSize {
 		return false
 	}
 	t.waits = s.now()
-	ln.waiting = append(ln.waiting, t)
-	ln.size += len(t.Delivery.Payload)
+	w.lane = append(w.lane, t)
+	w.size += len(t.Delivery.Payload)
 	s.queued++
-	s.lanes[t.slot] = ln
 	return true
 }
 
@@ -66,11 +56,11 @@ func (s *slots) begin(e EndpointKey) {
 
 // pop takes a slot for the lane's first task and removes the task; nil if no task waits or no slot is free.
 func (s *slots) pop(e EndpointKey) *Task {
-	ln := s.lanes[e]
-	if ln == nil || !s.acquire(e, Feed) {
+	w := s.endpoints[e]
+	if w == nil || len(w.lane) == 0 || !s.acquire(e, Feed) {
 		return nil
 	}
-	return s.remove(e, ln, 1)[0]
+	return s.remove(w, 1)[0]
 }
 
 // relieve starts tasks for which other companies, endpoints or the Queue have left slots. It removes and returns tasks that
@@ -79,13 +69,13 @@ func (s *slots) relieve() (expired []*Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	for e, ln := range s.lanes {
+	for e, w := range s.endpoints {
 		s.begin(e)
 		n := 0
-		for n < len(ln.waiting) && now.Sub(ln.waiting[n].waits) > longestWait {
+		for n < len(w.lane) && now.Sub(w.lane[n].waits) > longestWait {
 			n++
 		}
-		expired = append(expired, s.remove(e, ln, n)...)
+		expired = append(expired, s.remove(w, n)...)
 	}
 	return expired
 }
@@ -95,22 +85,22 @@ func (s *slots) close() (tasks []*Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for e, ln := range s.lanes {
-		tasks = append(tasks, s.remove(e, ln, len(ln.waiting))...)
+	for _, w := range s.endpoints {
+		tasks = append(tasks, s.remove(w, len(w.lane))...)
 	}
 	return tasks
 }
 
 // remove removes and returns the first n tasks of a lane.
-func (s *slots) remove(e EndpointKey, ln *lane, n int) []*Task {
-	tasks := slices.Clone(ln.waiting[:n])
-	clear(ln.waiting[:n])
-	ln.waiting = ln.waiting[n:]
+func (s *slots) remove(w *window, n int) []*Task {
+	tasks := slices.Clone(w.lane[:n])
+	clear(w.lane[:n])
+	if w.lane = w.lane[n:]; len(w.lane) == 0 {
+		w.lane = nil // its array may be large
+	}
 	for _, t := range tasks {
-		ln.size -= len(t.Delivery.Payload)
+		w.size -= len(t.Delivery.Payload)
 	}
-	if s.queued -= n; len(ln.waiting) == 0 {
-		delete(s.lanes, e)
-	}
+	s.queued -= n
 	return tasks
 }
