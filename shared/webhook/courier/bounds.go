@@ -48,7 +48,7 @@ type leased struct {
 	Until time.Time `json:"until"`
 }
 
-// need says what a process needs for an attempt.
+// need says what an attempt needs of the bounds, in a process.
 type need struct {
 	now     time.Time
 	process string
@@ -60,36 +60,18 @@ type need struct {
 	tokens  int           // wanted, for all attempts that wait in the process; 0: the process has one
 }
 
-// grant answers a need.
-type grant struct {
-	ok    bool
-	until time.Time   // if not ok: when to ask again
-	write bool        // the bounds have changed and must be stored before the attempt
-	times []time.Time // of the tokens: see timely
-}
-
-// take returns the bounds after the process has taken what it needs. If the grant is not ok, the caller drops these bounds, and so
-// has taken nothing.
-func (b bounds) take(n need) (bounds, grant) {
-	ok, probe, retryAt := b.Circuit.allow(n.now)
-	if !ok {
-		return b, grant{until: retryAt}
+// take takes what an attempt needs, and the tokens' times: see timely. If ok is false, until tells when to ask again, and the caller drops
+// the bounds. changed is true if it must store them before the attempt.
+func (b *bounds) take(n need) (times []time.Time, until time.Time, changed, ok bool) {
+	ok, changed, until = b.Circuit.allow(n.now)
+	if own := b.Slots[n.process]; ok && n.slots > 0 && (own.Slots < n.slots || own.Until.Before(n.ends.Add(slotsMargin))) {
+		until, changed, ok = n.now, true, b.lease(n)
 	}
-	g := grant{write: probe}
-	if own := b.Slots[n.process]; n.slots > 0 && (own.Slots < n.slots || own.Until.Before(n.ends.Add(slotsMargin))) {
-		if !b.lease(n) {
-			return b, grant{until: n.now}
-		}
-		g.write = true
+	if ok && n.rate > 0 && n.tokens > 0 {
+		times = b.reserve(n)
+		until, changed, ok = b.Due.Add(-n.lead), true, len(times) > 0
 	}
-	if n.rate > 0 && n.tokens > 0 {
-		if g.times = b.reserve(n); len(g.times) == 0 {
-			return b, grant{until: b.Due.Add(-n.lead)}
-		}
-		g.write = true
-	}
-	g.ok = true
-	return b, g
+	return times, until, changed, ok
 }
 
 // lease gives the process as many slots as it needs, and a few more if they are free. It drops leases that have expired.

@@ -27,10 +27,6 @@ type remembered struct {
 	at        time.Time
 }
 
-func newCache(fresh time.Duration, build func(c store.Company, provider, incarnation string) home) *cache {
-	return &cache{fresh: fresh, build: build, known: map[string]remembered{}, homes: map[EndpointKey]home{}}
-}
-
 // home returns the home of an endpoint's bounds.
 func (c *cache) home(company store.Company, provider, incarnation string) home {
 	c.mu.Lock()

@@ -32,8 +32,6 @@ type Endpoint struct {
 	home    home         // nil: deleted
 	deleted bool         // the integration no longer exists
 	stale   atomic.Bool  // the integration may have changed since it was prepared
-
-	disabling chan struct{} // full while an attempt disables the endpoint
 }
 
 // sealedWait sets the wait for an endpoint whose secrets could not be decrypted; the key service may recover.
@@ -75,15 +73,6 @@ func (e *Endpoint) Held(incarnation string, now time.Time) (because string, held
 		return delivery.HeldSuspended, true
 	}
 	return "", false
-}
-
-// demand returns what the attempt of a task needs of the bounds.
-func (c *Courier) demand(t *Task) demand {
-	free := freeRetries
-	if t.Source == Feed {
-		free = freeFirst
-	}
-	return demand{rate: t.Endpoint.RateLimit, free: free, budget: c.budget(t), inHand: t.InHand}
 }
 
 // current returns the endpoint of a task as it is now: the same one, unless it may have changed since it was prepared.
@@ -133,7 +122,7 @@ func (c *Courier) look(ctx context.Context, company store.Company, provider stri
 // it returns an endpoint whose deliveries wait or are held, because an error would block the company's other endpoints and
 // the companies behind them in the feed.
 func (c *Courier) prepare(ctx context.Context, company store.Company, stored integration.Stored) (*Endpoint, error) {
-	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version, disabling: make(chan struct{}, 1)}
+	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version}
 	unusable := func(err error) {
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
@@ -148,7 +137,9 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		}
 		return e, nil
 	}
-	secrets, err := c.load(ctx, e)
+	at := c.Now().UTC()
+	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, company, c.Vault, e.Provider, e.Incarnation)
+	e.home.saw(bounds, at)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return nil, fmt.Errorf("prepare %s: %w", stored.Provider, cmp.Or(err, ctx.Err()))
@@ -165,21 +156,6 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		e.target = nil
 	}
 	return e, nil
-}
-
-// load reads the secrets of an endpoint and, with the same query, its shared bounds.
-func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, error) {
-	shared, ok := e.home.(*lease)
-	if !ok {
-		secrets, _, err := c.reader.LoadSecrets(ctx, e.Company, c.Vault, e.Provider)
-		return secrets, err
-	}
-	at := c.Now().UTC()
-	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider, e.Incarnation)
-	if bounds != nil {
-		shared.saw(*bounds, at)
-	}
-	return secrets, err
 }
 
 // Endpoints returns every endpoint of a company that may receive events, from the cache if it is fresh. A courier without a

@@ -6,7 +6,6 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
-	"orgops/shared/webhook/post"
 )
 
 // Source names what gives tasks to the engine.
@@ -51,9 +50,11 @@ type Task struct {
 
 	phase   phase
 	slot    EndpointKey
-	slotted bool      // it holds a slot that it gives back itself
-	waits   time.Time // since when it waits in its lane
-	because string    // why the endpoint may not receive events; empty: it may
+	slotted bool          // it holds a slot that it gives back itself
+	waits   time.Time     // since when it waits in its lane
+	budget  time.Duration // that the attempt may take
+	free    int           // attempts in flight of this process that need no lease
+	because string        // why the endpoint may not receive events; empty: it may
 	outcome Outcome
 	met     []func(Outcome) // of tasks of the same delivery that came meanwhile; guarded by records
 
@@ -66,12 +67,4 @@ type Outcome struct {
 	Until  time.Time // not zero: the delivery waits, and the source gives the task again then
 	Broken bool      // because the endpoint's breaker is open
 	Err    error     // the task failed; the source gives it again soon
-}
-
-// budget returns how long the attempt may take.
-func (c *Courier) budget(t *Task) time.Duration {
-	if t.Source == Feed {
-		return c.First
-	}
-	return post.RetryTimeout
 }
