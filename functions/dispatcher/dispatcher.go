@@ -33,7 +33,7 @@ type Dispatcher struct {
 	done        done // by idOf a change, timer, and a failing endpoint's hour
 	selector    selecting.Selector
 	turns       wait.Turns[string] // by company
-	counts      counts
+	counter     selecting.Counter
 	lot         parked.Lot
 }
 
@@ -100,10 +100,10 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		if transition.BecameHeld() {
 			work.do(ctx, func(ctx context.Context) error { return d.release(ctx, change) })
 		}
-		var events []*form
+		var events []*selecting.Form
 		var err error
 		if change.Entity != delivery.Entity || transition.Tells() { // the others cause none, and are the most frequent changes
-			events, err = d.formsOf(change)
+			events, err = selecting.FormsOf(change, d.Events)
 		}
 		if !b.Replay || !d.done.has(idOf(change)) {
 			err = errors.Join(asked.add(change, transition), err)
@@ -123,14 +123,14 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 
 // publish submits the deliveries of a change's events, after those of earlier changes of the same record that could not be
 // submitted.
-func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []*form, replay bool, work *tracker) {
+func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []*selecting.Form, replay bool, work *tracker) {
 	if len(events) == 0 {
 		return
 	}
 	for _, c := range d.unpublished.upTo(change) {
 		all := events
 		if c.Sequence != change.Sequence {
-			all, _ = d.formsOf(c) // an event that cannot be made is parked with its change
+			all, _ = selecting.FormsOf(c, d.Events) // an event that cannot be made is parked with its change
 		}
 		if err := d.publishOne(ctx, c, all, replay, work); err != nil {
 			d.unpublished.note(change, false)
@@ -141,7 +141,7 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []
 	}
 }
 
-func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events []*form, replay bool, work *tracker) error {
+func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events []*selecting.Form, replay bool, work *tracker) error {
 	endpoints, err := d.Courier.Endpoints(ctx, change.Company, names(events)...)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 			if e.About == endpoint.Provider || !endpoint.Wants(e.Type, change.At) {
 				continue
 			}
-			form, err := d.formFor(e, endpoint)
+			form, err := e.For(endpoint, d.Now())
 			if err != nil {
 				d.park(ctx, change, err, work)
 				continue
@@ -162,7 +162,7 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 	return nil
 }
 
-func names(events []*form) []string {
+func names(events []*selecting.Form) []string {
 	names := make([]string, len(events))
 	for i, e := range events {
 		names[i] = e.Type
@@ -178,13 +178,13 @@ const late = time.Minute
 // submit asks for the first attempt of an event's delivery to an endpoint. A filter or a transformation is evaluated in the background, in
 // its company's turn, because those of many endpoints take longer than the feed may wait. An ordered endpoint without one stays behind
 // what it got while it had one.
-func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *form, to *courier.Endpoint, replay bool, work *tracker) {
+func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *selecting.Form, to *courier.Endpoint, replay bool, work *tracker) {
 	t := &courier.Task{
 		Source: courier.Feed, Company: to.Company, Key: delivery.Key(e.ID, to.Provider), Incarnation: to.Incarnation, Endpoint: to,
 		Subject: change.Key, Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,
 		Delivery: delivery.Delivery{
-			Head:    delivery.Head{EventID: e.ID, Endpoint: to.Provider, Incarnation: to.Incarnation, Event: e.Type, Version: e.version, CreatedAt: e.Timestamp},
-			Payload: e.payload,
+			Head:    delivery.Head{EventID: e.ID, Endpoint: to.Provider, Incarnation: to.Incarnation, Event: e.Type, Version: e.Version, CreatedAt: e.Timestamp},
+			Payload: e.Payload,
 		},
 		Done: func(o courier.Outcome) { work.finish(o.Err) },
 	}
@@ -197,9 +197,17 @@ func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *form, t
 }
 
 // selected asks for the attempt, unless the endpoint's filter leaves the event out.
-func (d *Dispatcher) selected(ctx context.Context, t *courier.Task, e *form, work *tracker) {
-	outcome := d.selector.Apply(ctx, t.Endpoint, &t.Delivery, e.read)
-	d.count(ctx, t.Endpoint, outcome, t.Delivery.HeldDetail, work)
+func (d *Dispatcher) selected(ctx context.Context, t *courier.Task, e *selecting.Form, work *tracker) {
+	to := t.Endpoint
+	outcome := d.selector.Apply(ctx, to, &t.Delivery, e.Read)
+	if write := d.counter.Count(to, outcome, t.Delivery.HeldDetail, d.Now()); write != nil {
+		work.do(ctx, func(ctx context.Context) error {
+			if err := write(ctx, d.Now()); err != nil {
+				d.Logger.WarnContext(ctx, "counts of a filter not stored; trying again with the next event", "company", to.Company.ID(), "provider", to.Provider, "error", err)
+			}
+			return nil
+		})
+	}
 	if outcome == selecting.Filtered {
 		d.Courier.Skip(t)
 		work.finish(nil)
