@@ -1,8 +1,7 @@
 // Package dispatcher delivers committed changes to the subscribed endpoints. It turns each change into events, and each
 // event into one delivery for every subscribed endpoint, whose first attempt it asks of package courier.
 //
-// The dispatcher is also the only writer of the queues. A delivery that is due later, a requested sync run, or a notice is first
-// committed as a record. The dispatcher sends the queue message when it receives that change.
+// The dispatcher is also the only writer of the queues: it sends the messages that a change requires (see package outbox).
 package dispatcher
 
 import (
@@ -17,6 +16,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/outbox"
 	"orgops/shared/domain/parked"
 	"orgops/shared/provider/selecting"
 	"orgops/shared/run/boot"
@@ -30,7 +30,7 @@ type Dispatcher struct {
 	Deps
 
 	unpublished unpublished
-	done        done // by idOf a change, timer, and a failing endpoint's hour
+	outbox      *outbox.Outbox
 	selector    selecting.Selector
 	turns       wait.Turns[string] // by company
 	counter     selecting.Counter
@@ -58,7 +58,10 @@ func New(d Deps) *Dispatcher {
 	if d.Events == nil {
 		d.Events = event.Kinds()
 	}
-	return &Dispatcher{Deps: d, lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now}}
+	return &Dispatcher{
+		Deps: d, lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
+		outbox: &outbox.Outbox{Store: d.Store, Retries: d.Retries, Syncs: d.Syncs, Notices: d.Notices},
+	}
 }
 
 // From makes a dispatcher from the service's parts.
@@ -85,7 +88,7 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 // begin starts the work of a batch. It parks the changes that it does not understand: a retry would fail the same way and
 // block the feed. understood is false if it parked one.
 func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (understood bool) {
-	var asked messages
+	var asked outbox.Messages
 	understood = true
 	for _, change := range b.Changes {
 		switch change.Entity {
@@ -96,7 +99,9 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 			d.Courier.Forget(change.Company)
 		}
 		transition := delivery.TransitionOf(change)
-		d.lookOut(ctx, change, transition, work)
+		if set := d.outbox.Lookout(change, transition); set != nil {
+			work.do(ctx, set)
+		}
 		if transition.BecameHeld() {
 			work.do(ctx, func(ctx context.Context) error { return d.release(ctx, change) })
 		}
@@ -105,19 +110,15 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		if change.Entity != delivery.Entity || transition.Tells() { // the others cause none, and are the most frequent changes
 			events, err = selecting.FormsOf(change, d.Events)
 		}
-		if !b.Replay || !d.done.has(idOf(change)) {
-			err = errors.Join(asked.add(change, transition), err)
-			if transition.Unselected() {
-				err = errors.Join(asked.addFailing(change, &d.done), err)
-			}
-		}
-		if err != nil {
+		if err = errors.Join(d.outbox.Add(&asked, change, transition, b.Replay), err); err != nil {
 			understood = false
 			d.park(ctx, change, err, work)
 		}
 		d.publish(ctx, change, events, b.Replay, work)
 	}
-	d.send(ctx, asked, work)
+	for _, send := range d.outbox.Sends(asked) { // in the background, so that the next batches need not wait
+		work.do(ctx, send)
+	}
 	return understood
 }
 
@@ -224,6 +225,9 @@ type tracker struct {
 }
 
 func (t *tracker) add() { t.pending.Add(1) }
+
+// sendTimeout bounds what is done in the background, such as one call to a queue.
+const sendTimeout = 10 * time.Second
 
 // do adds work that is done in the background.
 func (t *tracker) do(ctx context.Context, work func(context.Context) error) {
