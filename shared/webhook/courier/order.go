@@ -25,18 +25,12 @@ var errLineBroken = errors.New("an earlier delivery of the line is not recorded 
 // order puts the deliveries of ordered endpoints into their lines, in the order in which the feed hands out their changes. A
 // delivery that cannot be recorded stops its line: later ones fail and are redelivered, until a process has recorded it.
 type order struct {
-	turns wait.Turns[lineKey]
-	room  chan struct{} // full while so many join
-
-	mu     sync.Mutex
-	broken map[lineKey]*Task // the delivery that could not be recorded
+	turns  wait.Turns[lineKey]
+	room   chan struct{} // full while so many join
+	broken sync.Map      // by lineKey, the *Task whose delivery could not be recorded
 }
 
 type lineKey struct{ company, line string }
-
-func newOrder() *order {
-	return &order{room: make(chan struct{}, joinAtOnce), broken: map[lineKey]*Task{}}
-}
 
 func lineOf(t *Task) lineKey { return lineKey{t.Company.ID(), delivery.LineKey(t.Delivery)} }
 
@@ -48,7 +42,7 @@ func (c *Courier) lineUp(t *Task) {
 		err := o.unbroken(key, t)
 		if err == nil {
 			if err = c.join(t); err != nil {
-				o.stop(key, t)
+				o.broken.Store(key, t)
 			}
 		}
 		<-o.room
@@ -56,28 +50,24 @@ func (c *Courier) lineUp(t *Task) {
 	})
 }
 
-// stop remembers that a delivery could not be recorded.
-func (o *order) stop(key lineKey, t *Task) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.broken[key] = t
+// breaks returns the task that broke a line, nil if none did.
+func (o *order) breaks(key lineKey) *Task {
+	value, _ := o.broken.Load(key)
+	t, _ := value.(*Task)
+	return t
 }
 
 // skip lets a line go on without a delivery that its endpoint does not get any more.
 func (o *order) skip(t *Task) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if broken := o.broken[lineOf(t)]; broken != nil && broken.Key == t.Key {
-		delete(o.broken, lineOf(t))
+	if broken := o.breaks(lineOf(t)); broken != nil && broken.Key == t.Key {
+		o.broken.CompareAndDelete(lineOf(t), broken)
 	}
 }
 
 // unbroken returns nil if the line is not broken, if t is the delivery that broke it, if another process has recorded that one
 // meanwhile, or if the endpoint does not subscribe to its event any more.
 func (o *order) unbroken(key lineKey, t *Task) error {
-	o.mu.Lock()
-	broken := o.broken[key]
-	o.mu.Unlock()
+	broken := o.breaks(key)
 	if broken == nil {
 		return nil
 	}
@@ -90,9 +80,7 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 			return err
 		}
 	}
-	o.mu.Lock()
-	delete(o.broken, key)
-	o.mu.Unlock()
+	o.broken.Delete(key)
 	return nil
 }
 
