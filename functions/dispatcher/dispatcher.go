@@ -185,12 +185,15 @@ const late = time.Minute
 func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *selecting.Form, to *courier.Endpoint, replay bool, work *tracker) {
 	t := &courier.Task{
 		Source: courier.Feed, Company: to.Company, Key: delivery.Key(e.ID, to.Provider), Incarnation: to.Incarnation, Endpoint: to,
-		Subject: change.Key, Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,
+		Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,
 		Delivery: delivery.Delivery{
 			Head:    delivery.Head{EventID: e.ID, Endpoint: to.Provider, Incarnation: to.Incarnation, Event: e.Type, Version: e.Version, CreatedAt: e.Timestamp},
 			Payload: e.Payload,
 		},
 		Done: func(o courier.Outcome) { work.finish(o.Err) },
+	}
+	if to.Ordered {
+		t.Delivery.Line = change.Key
 	}
 	work.add()
 	if to.Filter == "" && to.Transform == "" && (!to.Ordered || !d.turns.IsBusy(change.Company)) {

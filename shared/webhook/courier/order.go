@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
@@ -13,12 +12,6 @@ import (
 
 // joinAtOnce bounds how many deliveries join their lines at once.
 const joinAtOnce = 16
-
-// These bound the tries to write a delivery of a line. After the last one, its change is redelivered.
-const (
-	joinTries   = 6
-	joinTimeout = 5 * time.Second
-)
 
 var errLineBroken = errors.New("an earlier delivery of the line is not recorded yet")
 
@@ -57,10 +50,11 @@ func (o *order) breaks(key lineKey) *Task {
 	return t
 }
 
-// skip lets a line go on without a delivery that its endpoint does not get any more.
-func (o *order) skip(t *Task) {
-	if broken := o.breaks(lineOf(t)); broken != nil && broken.Key == t.Key {
-		o.broken.CompareAndDelete(lineOf(t), broken)
+// Skip tells that a delivery is not made after all, because its endpoint's filter leaves the event out. An earlier try to record it may have
+// stopped its line.
+func (c *Courier) Skip(t *Task) {
+	if broken := c.order.breaks(lineOf(t)); broken != nil && broken.Key == t.Key {
+		c.order.broken.CompareAndDelete(lineOf(t), broken)
 	}
 }
 
@@ -89,32 +83,8 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 func (c *Courier) join(t *Task) (err error) {
 	ctx := context.Background() // a batch is finished during shutdown too
 	defer c.recovered(ctx, t, func() { err = errPanicked })
-	for try := 1; ; try++ {
-		err := c.joinOnce(ctx, t)
-		c.records.wrote(t.slot.Company, err)
-		var conflict *store.ConflictError
-		switch changed := errors.As(err, &conflict); {
-		case err == nil, changed && conflict.Key == t.Key:
-			return nil
-		case changed && try < lineTries:
-		case try >= joinTries:
-			return err
-		default:
-			wait.For(ctx, backoff(try))
-		}
-	}
-}
-
-func (c *Courier) joinOnce(ctx context.Context, t *Task) error {
-	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
-	defer cancel()
-	one, lines := t.Delivery, delivery.NewLines(t.Company)
-	if err := lines.Join(ctx, &one, c.Now().UTC()); err != nil {
-		return err
-	}
-	err := t.Company.Commit(ctx, lines.Ops(one.Save(t.Company, 0))...)
-	if err == nil {
-		c.count(&one)
+	if err = c.save(ctx, t); errors.Is(err, store.ErrConflict) {
+		return nil
 	}
 	return err
 }

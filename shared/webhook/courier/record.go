@@ -29,7 +29,7 @@ type records struct {
 	mu      sync.Mutex
 	open    map[recordKey]*Task
 	feeds   int // those of the Feed
-	kept    map[recordKey]kept
+	kept    map[recordKey]*Task
 	failing map[string]bool // companies whose last write failed
 	last    string          // company of the last write of all, if it failed
 	all     bool            // two companies' writes failed in a row
@@ -37,14 +37,8 @@ type records struct {
 
 type recordKey struct{ company, key string }
 
-// kept holds a delivery after an attempt, and the version of the record that it replaces, which is 0 if the Feed creates it.
-type kept struct {
-	delivery delivery.Delivery
-	version  int64
-}
-
 func newRecords() *records {
-	return &records{open: map[recordKey]*Task{}, kept: map[recordKey]kept{}, failing: map[string]bool{}}
+	return &records{open: map[recordKey]*Task{}, kept: map[recordKey]*Task{}, failing: map[string]bool{}}
 }
 
 func (t *Task) record() recordKey { return recordKey{t.Company.ID(), t.Key} }
@@ -92,7 +86,7 @@ func (r *records) keep(t *Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.kept) < maxKept {
-		r.kept[t.record()] = kept{t.Delivery, t.Version}
+		r.kept[t.record()] = t
 	}
 }
 
@@ -101,8 +95,8 @@ func (r *records) take(t *Task) (ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.kept[t.record()]
-	if ok = ok && (t.Source == Feed) == (one.version == 0); ok {
-		t.Delivery, t.Version = one.delivery, one.version
+	if ok = ok && (t.Source == Feed) == (one.Version == 0); ok { // the Feed's creates the record
+		t.Delivery, t.Version = one.Delivery, one.Version
 		delete(r.kept, t.record())
 	}
 	return ok
@@ -143,6 +137,10 @@ const (
 	lastPause  = 5 * time.Second
 	recordFor  = 30 * time.Second
 	claimed    = time.Minute // for an attempt and its record
+
+	lineTries   = 20              // of one write, because the delivery's line has changed
+	joinTries   = 6               // of a delivery that joins its line; after the last one, its change is redelivered
+	joinTimeout = 5 * time.Second // of one of them
 )
 
 // backoff returns the wait after a number of tries.
@@ -181,7 +179,7 @@ func (c *Courier) claim(ctx context.Context, t *Task) error {
 }
 
 // save writes the record of a delivery, and tries again with backoff, a few times if the store refuses it. If it cannot write the
-// record, it keeps it in memory and returns the error.
+// record of an attempt, it keeps it in memory. A delivery that joins its line has no attempt, and its change is redelivered.
 func (c *Courier) save(ctx context.Context, t *Task) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var stop context.CancelFunc
@@ -193,38 +191,46 @@ func (c *Courier) save(ctx context.Context, t *Task) error {
 		if err == nil || errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		c.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
-		if tries >= refusals && refused(err) || !wait.For(ctx, backoff(tries)) {
-			c.records.keep(t)
+		c.Logger.WarnContext(ctx, "delivery not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
+		if tries >= refusals && refused(err) || tries >= joinTries && t.joins() || !wait.For(ctx, backoff(tries)) {
+			if !t.joins() {
+				c.records.keep(t)
+			}
 			return err
 		}
 	}
 }
 
-// lineTries bounds how often replace repeats a write because the delivery's line has changed.
-const lineTries = 20
-
 var errBusyLine = fmt.Errorf("%w: the delivery's line changes too often", store.ErrUnavailable)
 
-// replace writes the record of a delivery. If the delivery has ended, it leaves its line in the same transaction.
-func (c *Courier) replace(ctx context.Context, t *Task) error {
+// replace writes the record of a delivery. If the delivery is new or has ended, it joins or leaves its line in the same transaction.
+func (c *Courier) replace(ctx context.Context, t *Task) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	if t.Delivery.Line == "" { // no other delivery waits for this record
 		ctx = store.Patiently(ctx)
 	}
+	if t.joins() { // the turn and the room of its line wait for it
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, joinTimeout)
+		defer stop()
+	}
 	for range lineTries {
-		lines := delivery.NewLines(t.Company)
-		if err := lines.Leave(ctx, t.Delivery, c.Now()); err != nil {
+		d, lines := t.Delivery, delivery.NewLines(t.Company)
+		if t.joins() {
+			err = lines.Join(ctx, &d, c.Now().UTC())
+		} else {
+			err = lines.Leave(ctx, d, c.Now())
+		}
+		if err != nil {
 			return err
 		}
-		err := t.Company.Commit(ctx, lines.Ops(t.Delivery.Save(t.Company, t.Version))...)
-		var conflict *store.ConflictError
-		if errors.As(err, &conflict) && conflict.Index > 0 {
+		err = t.Company.Commit(ctx, lines.Ops(d.Save(t.Company, t.Version))...)
+		if conflict, ok := errors.AsType[*store.ConflictError](err); ok && conflict.Index > 0 {
 			continue
 		}
 		c.records.wrote(t.slot.Company, err)
 		if err == nil {
-			c.count(&t.Delivery)
+			c.count(&d)
 		}
 		return err
 	}

@@ -90,13 +90,9 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 	if t.Source == Feed {
 		t.budget, t.free = c.First, freeFirst
 	}
-	ordered := t.Source == Feed && t.Endpoint != nil && t.Endpoint.Ordered
-	if ordered {
-		t.Delivery.Line = t.Subject
-	}
 	alone := t.Source == Feed && t.Delivery.State == delivery.Held // for itself, so it stands in no line
 	switch {
-	case ordered && !alone:
+	case t.joins():
 		c.lineUp(t)
 		return joining
 	case !c.records.begin(t):
@@ -112,15 +108,6 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 		return c.end(ctx, t, Outcome{Until: c.slots.comeback(t.slot, c.Spill())})
 	}
 	return c.end(ctx, t, Outcome{Until: c.Now()})
-}
-
-// Skip tells that a delivery is not made after all, because its endpoint's filter leaves the event out. An earlier try to record it may have
-// stopped its line.
-func (c *Courier) Skip(t *Task) {
-	if t.Endpoint.Ordered {
-		t.Delivery.Line = t.Subject
-		c.order.skip(t)
-	}
 }
 
 // meet ends a task whose delivery is in progress: otherwise it might read the record before the other attempt is stored, and make the

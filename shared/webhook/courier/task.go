@@ -37,7 +37,6 @@ type Task struct {
 	Delivery delivery.Delivery
 	Version  int64 // of the delivery's record; 0: it has none
 
-	Subject    string // Feed: the key of the record that changed; an ordered endpoint has a line for each
 	Generation int    // Queue: of the message; one of an earlier generation has no effect
 	InHand     int    // Backlog: deliveries that the source has, with this one; it asks again itself
 	Recovery   string // Backlog: the recovery's id
@@ -65,6 +64,11 @@ type Task struct {
 
 	admitted bool      // it holds the permission of the endpoint's bounds
 	begins   time.Time // the attempt must have begun before; zero: it may begin at any time
+}
+
+// joins reports whether the task puts a new delivery into its line instead of making an attempt.
+func (t *Task) joins() bool {
+	return t.Source == Feed && t.Delivery.Line != "" && t.Delivery.State == ""
 }
 
 // Outcome tells what became of a task.
