@@ -235,7 +235,6 @@ func (t *tracker) add() { t.pending.Add(1) }
 // sendTimeout bounds what is done in the background, such as one call to a queue.
 const sendTimeout = 10 * time.Second
 
-// do adds work that is done in the background.
 func (t *tracker) do(ctx context.Context, work func(context.Context) error) {
 	t.add()
 	go func() {

@@ -89,7 +89,6 @@ func logged(r post.Result, number int, at time.Time) delivery.Attempt {
 	return a
 }
 
-// measure records the metrics of an attempt.
 func (c *Courier) measure(e *Endpoint, r post.Result, turned *delivery.Turn) {
 	c.Metrics.Time(metric.AttemptLatency, r.Latency)
 	if r.Class != post.Delivered {

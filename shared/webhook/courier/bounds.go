@@ -182,7 +182,6 @@ func (c *circuit) allow(now time.Time) (ok, probe bool, retryAt time.Time) {
 	return true, true, time.Time{}
 }
 
-// done records a result.
 func (c *circuit) done(healthy bool, now time.Time) {
 	switch {
 	case healthy:
@@ -224,7 +223,6 @@ func (c circuit) turned(was circuit) *delivery.Turn {
 	return nil
 }
 
-// state returns the circuit's state as of now.
 func (c circuit) state(now time.Time) BreakerState {
 	_, paused := c.pause(now)
 	switch {

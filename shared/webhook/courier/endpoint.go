@@ -226,7 +226,6 @@ type remembered struct {
 	at        time.Time
 }
 
-// home returns the home of an endpoint's bounds.
 func (c *cache) home(company store.Company, provider, incarnation string) home {
 	c.mu.Lock()
 	defer c.mu.Unlock()

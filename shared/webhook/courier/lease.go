@@ -244,7 +244,6 @@ func (l *lease) apply(item store.Item, at time.Time) {
 	}
 }
 
-// refresh reads the item.
 func (l *lease) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()

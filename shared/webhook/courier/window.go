@@ -60,7 +60,6 @@ func newWindow(most int, now time.Time) *window {
 
 func (w *window) inFlight() int { return w.first.inFlight + w.later.inFlight }
 
-// busy reports whether attempts are going on or wait.
 func (w *window) busy() bool { return w.inFlight() > 0 || w.unrecorded > 0 || len(w.lane) > 0 }
 
 // of returns the use by the attempts of a source, and that by the others.
