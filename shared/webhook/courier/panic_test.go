@@ -312,10 +312,10 @@ func TestCourier_Panic_Line(t *testing.T) {
 		errtest.Must(p.T, err)
 		join := func() courier.Outcome {
 			d := p.delivery()
-			d.Endpoint, d.Line = "ordered", "MEMORY#1"
+			d.Endpoint = "ordered"
 			done := make(chan courier.Outcome, 1)
 			p.Start(p.T.Context(), &courier.Task{
-				Source: source, Company: e.Company, Key: delivery.Key(d.EventID, d.Endpoint), Endpoint: e, Delivery: d,
+				Source: source, Company: e.Company, Key: delivery.Key(d.EventID, d.Endpoint), Endpoint: e, Delivery: d, Subject: "MEMORY#1",
 				Done: func(o courier.Outcome) { done <- o },
 			})
 			return <-done

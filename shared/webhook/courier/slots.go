@@ -29,8 +29,9 @@ type slots struct {
 		company string
 		at      time.Time
 	}
-	queued int  // tasks waiting
-	closed bool // tasks must not wait any more
+	lanes  map[EndpointKey]*lane // those with waiting tasks
+	queued int                   // tasks waiting
+	closed bool                  // tasks must not wait any more
 }
 
 // Another company is active for a time after it asked for a slot for a first attempt.
@@ -49,7 +50,7 @@ type EndpointKey struct{ Company, Provider, Incarnation string }
 
 func newSlots(total int, now func() time.Time) *slots {
 	return &slots{
-		total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{},
+		total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{}, lanes: map[EndpointKey]*lane{},
 	}
 }
 

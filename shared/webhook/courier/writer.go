@@ -25,6 +25,7 @@ type writer struct {
 	atOnce int // transactions
 }
 
+// write holds the record of one task.
 type write struct {
 	op    store.Op
 	task  *Task
