@@ -197,7 +197,7 @@ func (s *Store) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		_ = s.db.Write(ctx, nothing) // retried at the next tick
+		_ = s.db.WriteLazily(ctx, nothing, 1) // retried at the next tick; a Write would make work in the background rest
 		if latest, err := s.latest(ctx); err == nil {
 			s.feed.notice(latest)
 		}
