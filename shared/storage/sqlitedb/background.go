@@ -9,7 +9,7 @@ import (
 
 // These bound how work in the background delays others.
 const (
-	rest    = 19 // times as long as the work took, while units of Write keep coming
+	rest    = 39 // times as long as the work took, while units of Write keep coming
 	maxRest = time.Second
 	ofLate  = time.Second // units of Write keep coming if one came since
 )
@@ -23,7 +23,7 @@ type background struct {
 func newBackground() background { return background{turn: make(chan struct{}, 1)} }
 
 // Background runs work that no caller waits for and that takes milliseconds of a processor or of the writer, such as a page of a sync.
-// One piece of work runs at a time. While units of Write keep coming, it takes at most a twentieth of the time, so that few requests meet
+// One piece of work runs at a time. While units of Write keep coming, it takes at most a fortieth of the time, so that few requests meet
 // it; work should write by WriteLazily, which does not count as such a unit. Background returns the error of work, or the error of ctx if
 // ctx ends before work begins.
 func (db *DB) Background(ctx context.Context, work func() error) error {
