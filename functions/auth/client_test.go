@@ -346,6 +346,31 @@ func TestClient_Rotation(t *testing.T) {
 	got(m.secret(c.ClientID, third.ClientSecret))
 }
 
+// TestClient_Widens gives no client, by no way, a scope that the token of its founder was not given, nor one to a token that is bound to an
+// integration.
+func TestClient_Widens(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	c := m.create(nil)
+	joins(t, m.Harness, m.B.ID, m.A.Email, webtest.Password)
+	elsewhere := enter(m.Harness, map[string]string{"email": m.A.Email, "password": webtest.Password, "company": m.B.ID}).Token
+	narrow := got(m.form(object{
+		"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": elsewhere,
+		"subject_token_type": "urn:ietf:params:oauth:token-type:access_token", "audience": m.A.ID,
+		"scope": "operations:read operations:write executives:write mission-control:read",
+	})).Text
+	body := func(scope string) object {
+		return object{"name": "Report", "purpose": "Reads", "owner": m.A.UserID, "scopes": []string{scope}}
+	}
+	for name, bearer := range map[string]string{"narrowed": narrow, "bound": m.BoundToken(m.A.ID, "github")} {
+		m.Do("POST", m.at("/operations/clients"), bearer, body("memory:read")).Want(403)
+		m.Do("PATCH", m.at(path(c)), bearer, object{"name": name}).Want(403)
+		m.Do("POST", m.at(path(c)+"/secret"), bearer, nil).Want(403)
+		m.Do("POST", m.at(path(c)+"/keys"), bearer, object{"keys": []object{signers(t)[0].jwk()}}).Want(403)
+	}
+	m.Do("POST", m.at("/operations/clients"), narrow, body("mission-control:read")).Want(201)
+}
+
 // TestClient_Network uses a token of a client from its network and from another one.
 func TestClient_Network(t *testing.T) {
 	t.Parallel()

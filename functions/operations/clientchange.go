@@ -201,6 +201,9 @@ func endOf(atOnce bool, now time.Time) time.Time {
 // rotated stores a client with a new credential and tells of it on the timeline.
 func (d Deps) rotated(ctx context.Context, in ClientChangeInput, s client.Stored, ends bool, what string, now time.Time, ops ...store.Op) (*issuedOutput, error) {
 	c := web.Tenant(ctx)
+	if err := within(ctx, s); err != nil {
+		return nil, err
+	}
 	if ends {
 		var end store.Op
 		var err error

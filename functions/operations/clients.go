@@ -234,7 +234,22 @@ func (d Deps) checkClient(ctx context.Context, c store.Company, s *client.Stored
 		}
 		s.Since = e.CreatedAt
 	}
-	return fault.Refuse(problems)
+	if err := fault.Refuse(problems); err != nil {
+		return err
+	}
+	return within(ctx, *s)
+}
+
+// within returns fault.Forbidden if a client has a scope that the caller's token was not given by request. Otherwise the client's tokens
+// would widen it.
+func within(ctx context.Context, s client.Stored) error {
+	caller := web.CallerOf(ctx)
+	for _, scope := range s.Scopes {
+		if caller.Narrowed && !caller.Has(scope) {
+			return fault.Newf(fault.Forbidden, "your token was not given %s, a scope of the client; ask for a token without naming scopes", scope)
+		}
+	}
+	return nil
 }
 
 // tell returns the write that tells on the timeline what a founder did to a client.
