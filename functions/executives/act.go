@@ -207,7 +207,10 @@ func (a asking) plan(ctx context.Context, s executive.Stored) (executive.ActionR
 	}
 	r := executive.ActionRecord{
 		ID: id.At(a.now, executive.RecordEntity, planned.Decision.ID), Executive: p.Reference(), Action: a.request.Action, Input: a.input,
-		State: planned.State, Decision: planned.Decision, Effect: planned.Effect, RequestedBy: a.by.Person(), ClientID: a.by.Client, At: a.now,
+		State: planned.State, Decision: planned.Decision, Effect: planned.Effect, RequestedBy: a.by.Person(), At: a.now,
+	}
+	if p.ActsFor { // not the third party through which a user tries the executive
+		r.ClientID = a.by.Client
 	}
 	ops := []store.Op{policy.Create(a.company, r.Decision)}
 	ops = append(ops, planned.Ops...)

@@ -17,6 +17,7 @@ import (
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/insight/projection"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -127,6 +128,29 @@ func TestPending_Approve(t *testing.T) {
 				t.Errorf("effects of a second answer (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPending_ThirdParty names the executive alone when a founder tries it through an application, before and after the approval.
+func TestPending_ThirdParty(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.sources()
+	s.govern(askFirst)
+	path := s.certified(s.draft(executive.IntegrationDisable))
+	bearer, err := s.Signer.Issue(token.Claims{
+		Subject: s.A.UserID, Company: s.A.ID, Role: string(user.Founder), Scopes: user.Founder.Scopes(), Client: id.New(), Expires: s.clock.Now().Add(time.Hour),
+	})
+	errtest.Must(t, err)
+	var r executive.ActionRecord
+	body := map[string]any{"action": executive.IntegrationDisable, "input": disableFeed()}
+	s.Do("POST", s.at(path), bearer, body, "Idempotency-Key", "a").Want(202).JSON(&r)
+	s.decide(r.ApprovalID, "approve").Want(200)
+	done := s.record(path, r.ID)
+	for _, got := range []executive.ActionRecord{r, done} {
+		if got.ClientID != "" || got.Decision.OnBehalfOf != nil {
+			t.Errorf("%s: client %q for %v, want none", got.State, got.ClientID, got.Decision.OnBehalfOf)
+		}
 	}
 }
 
