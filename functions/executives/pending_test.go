@@ -148,8 +148,11 @@ func TestPending_ThirdParty(t *testing.T) {
 	s.decide(r.ApprovalID, "approve").Want(200)
 	done := s.record(path, r.ID)
 	for _, got := range []executive.ActionRecord{r, done} {
-		if got.ClientID != "" || got.Decision.OnBehalfOf != nil {
-			t.Errorf("%s: client %q for %v, want none", got.State, got.ClientID, got.Decision.OnBehalfOf)
+		if got.ClientID != "" {
+			t.Errorf("%s: client %q, want none", got.State, got.ClientID)
+		}
+		if behalf := got.Decision.OnBehalfOf; behalf != nil {
+			t.Errorf("%s: on behalf of %v, want of no one", got.State, behalf)
 		}
 	}
 }
