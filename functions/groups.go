@@ -41,7 +41,7 @@ func Mount(api huma.API, s *boot.Services, without ...string) {
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
 		Name: auth.TagService, Description: "Whether the service answers, its public keys, and what its problem types mean.",
 	})
-	for _, complete := range []func(*huma.OpenAPI){documentEvents, documentWidgets, documentRules, documentLimits, nameEnumerations, describeSchemas, extendPatterns} {
+	for _, complete := range []func(*huma.OpenAPI){documentEvents, documentWidgets, documentRules, documentLimits, nameEnumerations, dropHidden, describeSchemas, extendPatterns} {
 		complete(api.OpenAPI())
 	}
 	showExamples(api.OpenAPI(), len(without) == 0)

@@ -80,6 +80,13 @@ func enumerations() []enumeration {
 	}
 }
 
+// dropHidden removes the schemas that only hidden members of the context use.
+func dropHidden(doc *huma.OpenAPI) {
+	for _, name := range []string{"Position", "Rebuilding", "SizeStep"} {
+		delete(doc.Components.Schemas.Map(), name)
+	}
+}
+
 // describeSchemas writes the description of each schema into the document.
 func describeSchemas(doc *huma.OpenAPI) {
 	for name, about := range descriptions() {
