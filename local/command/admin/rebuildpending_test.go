@@ -108,7 +108,7 @@ func (g *gathered) pending() (n int) {
 // result has the bytes of the fold of all changes in the order of their commits: no pending change is lost or counted twice.
 func TestCompany_Pending(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
