@@ -155,8 +155,15 @@ func (a *Account) Absorb(other Account) {
 	}
 }
 
+// maxWhole limits the writes that give accounts a new password. A commit also uses up a code, and records the change.
+const maxWhole = store.MaxOps - 10
+
+// most returns how many writes an account needs at most: its own, and each login with the end of its tokens.
+func (a Account) most() int { return 1 + 2*len(a.Members) }
+
 // Whole returns the accounts of an address that has been proven: the proven one, which takes over the others, and those that stay apart
-// because of their second factors. all has at least one. As one person may, they have MaxMemberships companies together at most.
+// because of their second factors. all has at least one. As one person may, they have MaxMemberships companies together at most, and no more
+// than one commit can write: what is left stays as it is, and the next proof takes it over.
 func Whole(all []Account) []Account {
 	first := 0
 	if at := slices.IndexFunc(all, func(a Account) bool { return len(a.Factors) == 0 }); !all[0].Proven && at > 0 {
@@ -164,12 +171,12 @@ func Whole(all []Account) []Account {
 	}
 	whole := []Account{all[first]}
 	whole[0].Proven = true
-	members := len(whole[0].Members)
+	members, writes := len(whole[0].Members), whole[0].most()
 	for n, other := range all {
-		if n == first || members+len(other.Members) > user.MaxMemberships {
+		if n == first || members+len(other.Members) > user.MaxMemberships || writes+other.most() > maxWhole {
 			continue
 		}
-		members += len(other.Members)
+		members, writes = members+len(other.Members), writes+other.most()
 		if len(other.Factors) > 0 {
 			whole = append(whole, other)
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,41 @@ func TestSetPassword(t *testing.T) {
 	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short", now)
 	if diff := cmp.Diff([]string{"/email", "/password"}, pointers(err)); diff != "" {
 		t.Errorf("problems differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestSetPassword_Strangers replaces the password of an address that many companies have invited, each with a person of its own.
+func TestSetPassword_Strangers(t *testing.T) {
+	t.Parallel()
+	h, ctx, now := webtest.New(t), t.Context(), time.Now()
+	const address, companies = "ann@elsewhere.test", 39
+	for n := range companies {
+		inviting, err := company.Provision(ctx, h.Store, h.Hasher, company.New{Name: "Gamma", Email: fmt.Sprintf("gus%d@gamma.test", n)}, now)
+		errtest.Must(t, err)
+		in, err := company.NewInvitation(inviting.CompanyID, "", company.NewUser{Email: address, Role: user.Member}, now)
+		errtest.Must(t, err)
+		errtest.Must(t, company.Invite(ctx, h.Store, store.For(h.Store, inviting.CompanyID), in))
+		invitation, err := company.OpenInvitation(ctx, h.Store, in.Token)
+		errtest.Must(t, err)
+		all, err := company.Accounts(ctx, h.Store, address)
+		errtest.Must(t, err)
+		_, _, err = invitation.Accept(ctx, h.Store, h.Hasher, all, company.Consent{Password: fmt.Sprintf("a password of company %d", n)}, now)
+		errtest.Must(t, err)
+	}
+	for _, pass := range []string{"the first of the right person", "the second of the right person"} {
+		_, err := company.SetPassword(ctx, h.Store, h.Hasher, address, pass, now)
+		errtest.Must(t, err)
+		all, err := company.Accounts(ctx, h.Store, address)
+		errtest.Must(t, err)
+		right, err := company.Matching(ctx, h.Hasher, pass, all)
+		errtest.Must(t, err)
+		members := 0
+		for _, a := range right {
+			members += len(a.Members)
+		}
+		if members < 29 {
+			t.Errorf("the password leads to %d companies, want as many as one commit can give it", members)
+		}
 	}
 }
 
