@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,29 @@ func TestAudit_Person(t *testing.T) {
 		}
 		if n != 1 {
 			t.Errorf("%d records of %s with %s in %s, want 1", n, tt.operation, tt.outcome, tt.company)
+		}
+	}
+}
+
+// TestAudit_Person_Everywhere records a new password in every company of a person, also when one commit cannot hold all records.
+func TestAudit_Person_Everywhere(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	companies := []string{h.A.ID}
+	for n := range user.MaxMemberships - 1 {
+		companies = append(companies, founds(t, h, fmt.Sprint("Gamma ", n), h.A.Email, "").CompanyID)
+	}
+	bearer := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password, "company": h.A.ID}).Token
+	h.Do("POST", "/auth/password", bearer, map[string]string{"current": webtest.Password, "new": another}).Want(204)
+	for _, company := range companies {
+		n := 0
+		for _, r := range recorded(t, h, company) {
+			if r.Operation == "change-password" {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d records of the change in %s, want 1", n, company)
 		}
 	}
 }

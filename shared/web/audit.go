@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -260,8 +261,8 @@ func (t *trail) end(ctx context.Context, status int) {
 	}
 }
 
-// last returns the write of the record that is still to be written when the request has ended with a status; ok is false if no record
-// is left to write.
+// last returns the write of the records that are still to be written when the request has ended with a status; ok is false if none is
+// left to write. Further companies learn of a success alone.
 func (t *trail) last(status int) (write func(context.Context) error, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -275,14 +276,22 @@ func (t *trail) last(status int) (write func(context.Context) error, ok bool) {
 		return nil, false
 	}
 	t.written = true // no later commit gets a record
-	omitted := 0
+	omitted, all := 0, []concerned{t.concerned}
 	if outcome == "success" {
-		status = 0
+		status, all = 0, append(all, t.further...)
 	} else if omitted, ok = t.server.failures.count(t.caller.Company+"/"+t.caller.UserID, t.server.opts.Now()); !ok {
 		return nil, false
 	}
-	record := t.write(t.concerned, outcome, status, omitted)
-	return func(ctx context.Context) error { return t.tenant.Commit(ctx, record) }, true
+	records := make([]store.Op, len(all))
+	for n, in := range all {
+		records[n] = t.write(in, outcome, status, omitted)
+	}
+	return func(ctx context.Context) (err error) {
+		for n, in := range all {
+			err = errors.Join(err, in.tenant.Commit(ctx, records[n]))
+		}
+		return err
+	}, true
 }
 
 func outcomeOf(status int) string {
