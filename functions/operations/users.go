@@ -26,10 +26,11 @@ func (d Deps) registerUsers(api huma.API) {
 	web.Register(api, operation(http.MethodGet, one, "get-user", "Get a user",
 		"With role and state; never with a password.", http.StatusOK, write), getUser)
 	web.Register(api, operation(http.MethodPatch, one, "update-user", "Change a user's name, role or state",
-		"A new role or provider, and disabling, end the user's tokens within five seconds. The company keeps at least one founder "+
-			"who can log in.", http.StatusOK, write), d.updateUser)
+		"A new role or provider, and disabling, end the user's tokens within five seconds, and withdraw the invitations and the requests for "+
+			"approvals that the user has begun, also when the new role has more rights. The company keeps at least one founder who can log in.", http.StatusOK, write), d.updateUser)
 	web.Register(api, operation(http.MethodDelete, one, "remove-user", "Remove a user",
-		"Withdraws the invitation, or ends the user's login and tokens. The company keeps at least one founder who can log in.",
+		"Withdraws the invitation, or ends the user's login and tokens, and withdraws what the user has begun. The company keeps at least one "+
+			"founder who can log in.",
 		http.StatusNoContent, write), d.removeUser)
 }
 
