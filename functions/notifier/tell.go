@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -105,7 +106,7 @@ func (n *Notifier) keep(ctx context.Context, c store.Company, m notice.Matter, o
 		}
 		var ops []store.Op // none: the box notes how the matter stands
 		if ok {
-			told.DueAt = later(told.DueAt, due)
+			told.DueAt = wait.Later(told.DueAt, due.UTC())
 			ops = told.Create(c)
 		}
 		err = c.Commit(ctx, append(ops, box.Save(c, owner, version))...)
@@ -117,13 +118,6 @@ func (n *Notifier) keep(ctx context.Context, c store.Company, m notice.Matter, o
 		}
 	}
 	return err
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b.UTC()
 }
 
 // box returns the box of a person or a channel, a new one for version 0.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"orgops/local/suite/simulate/simstore"
+	"orgops/shared/base/wait"
 	"orgops/shared/insight/projection"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/storage/queue"
@@ -131,18 +132,11 @@ func (m *mapping) list(a *agenda) {
 	m.read()
 	for _, r := range m.shards {
 		for _, l := range r.lanes {
-			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) && a.due(later(l.from, l.rests)) {
+			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) && a.due(wait.Later(l.from, l.rests)) {
 				a.add(l.name, func() { m.deliver(l) })
 			}
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // deliver invokes the function with the first records of a lane.

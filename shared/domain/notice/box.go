@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/storage/store"
 )
 
@@ -105,7 +106,7 @@ func (b *Box) turn(m Matter, was Told, now time.Time) (due time.Time, ok bool) {
 	case was.Since.IsZero():
 		return now, m.Turn == Begins
 	case m.Turn == Begins:
-		return latest(now, was.Since.Add(calm)), true
+		return wait.Later(now, was.Since.Add(calm)), true
 	}
 	return now, was.Said != m.Name
 }

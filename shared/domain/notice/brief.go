@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"orgops/shared/base/id"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
@@ -96,7 +97,7 @@ func Briefed(ctx context.Context, c store.Company, t store.Timer, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	next := p.timer(c, userID, p.Version, latest(now, t.At))
+	next := p.timer(c, userID, p.Version, wait.Later(now, t.At))
 	if plans || !u.Active() || !Reads(u.Role) { // such a person may be let in again
 		return next, nil
 	}
@@ -128,7 +129,7 @@ func briefedEveryone(ctx context.Context, c store.Company, due time.Time, of str
 		if ops, err = briefedSlack(ctx, c, due); err != nil {
 			return nil, err
 		}
-		ops = append(ops, p.timer(c, Everyone, version, latest(now, due))...)
+		ops = append(ops, p.timer(c, Everyone, version, wait.Later(now, due))...)
 	}
 	if !p.Wants(Brief, Mail) {
 		return ops, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
@@ -147,7 +148,7 @@ func Overlooked(ctx context.Context, c store.Company, noticeID string, now time.
 	case err != nil:
 		return nil, err
 	case n.JoinedTo != "" && !left, n.DueAt.After(now), n.ClaimedAt.Add(ClaimTime).After(now): // its time comes
-		return []store.Op{n.lookout(c, latest(n.DueAt, now))}, nil
+		return []store.Op{n.lookout(c, wait.Later(n.DueAt, now))}, nil
 	case now.Sub(n.DueAt) > abandoned && !left:
 		n.End(Failed, "it could not be sent in three days")
 		return []store.Op{n.Replace(c, item.Version)}, nil
@@ -168,13 +169,6 @@ func (n Stored) left(ctx context.Context, c store.Company) (bool, error) {
 		return true, nil
 	}
 	return leads.State != Waiting || !slices.Contains(leads.Joined, n.ID), err
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // Again returns the write that has the change feed ask once more for a notice to be sent.

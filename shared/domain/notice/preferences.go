@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/wait"
 	"orgops/shared/storage/store"
 )
 
@@ -123,7 +124,7 @@ func (p Preferences) Due(k Kind, now time.Time) time.Time {
 	if overnight && clock >= from {
 		end = at(local.AddDate(0, 0, 1), to, zone)
 	}
-	return latest(now, end) // the clocks go back over the end: it has been
+	return wait.Later(now, end) // the clocks go back over the end: it has been
 }
 
 // at returns a time of day on the day of a local time. A time that the day leaves out, because the clocks go forward, is an hour later.

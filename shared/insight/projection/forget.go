@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"orgops/shared/base/id"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 )
@@ -107,8 +108,8 @@ func bound[V any](configured map[string]Integration, all map[string]V, changedAt
 func (m *Memory) merge(p ProviderMemory) {
 	sum := m.Providers[former]
 	sum.Count += p.Count
-	sum.LastChangedAt = later(sum.LastChangedAt, p.LastChangedAt)
-	sum.LastSyncedAt = later(sum.LastSyncedAt, p.LastSyncedAt)
+	sum.LastChangedAt = wait.Later(sum.LastChangedAt, p.LastChangedAt)
+	sum.LastSyncedAt = wait.Later(sum.LastSyncedAt, p.LastSyncedAt)
 	m.Providers[former] = sum
 }
 
@@ -116,9 +117,9 @@ func (m *Memory) merge(p ProviderMemory) {
 // If its count is 0, the entry former counts a removed memory, so count subtracts it there.
 func (m *Memory) count(provider string, n int64, now time.Time) {
 	p, known := m.Providers[provider]
-	p.LastChangedAt = later(p.LastChangedAt, now)
+	p.LastChangedAt = wait.Later(p.LastChangedAt, now)
 	if old := m.Providers[former]; n < 0 && p.Count == 0 && old.Count > 0 {
-		old.Count, old.LastChangedAt = old.Count+n, later(old.LastChangedAt, now)
+		old.Count, old.LastChangedAt = old.Count+n, wait.Later(old.LastChangedAt, now)
 		m.Providers[former] = old
 	} else {
 		p.Count, known = max(p.Count+n, 0), true
@@ -126,10 +127,10 @@ func (m *Memory) count(provider string, n int64, now time.Time) {
 	if known {
 		m.Providers[provider] = p
 	}
-	m.Total, m.LastChangedAt = m.Total+n, later(m.LastChangedAt, now)
+	m.Total, m.LastChangedAt = m.Total+n, wait.Later(m.LastChangedAt, now)
 }
 
-func (m ProviderMemory) changedAt() time.Time { return later(m.LastChangedAt, m.LastSyncedAt) }
+func (m ProviderMemory) changedAt() time.Time { return wait.Later(m.LastChangedAt, m.LastSyncedAt) }
 
 // changedAt returns the same time for all. So bound drops the first by name; none of them counts.
 func (GoalCounts) changedAt() time.Time { return time.Time{} }
@@ -145,15 +146,8 @@ func (e Endpoint) changedAt() time.Time {
 	t := e.Hourly.Start.Add(time.Duration(int64(len(e.Hourly.Delivered))*e.Hourly.Seconds) * time.Second)
 	for _, tally := range []Tally{e.Held, e.Dead, e.Former} {
 		if n := len(tally); n > 0 {
-			t = later(t, tally[n-1].From)
+			t = wait.Later(t, tally[n-1].From)
 		}
 	}
 	return t
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

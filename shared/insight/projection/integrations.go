@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"orgops/shared/base/text"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
@@ -32,9 +33,9 @@ func (f *folding) integration(c store.Change) error {
 	i := shown(f.Integrations[provider], is, sandboxedAt(c, is))
 	switch {
 	case c.Old == nil:
-		i.ChangedAt = later(i.CreatedAt, i.CertifiedAt).Truncate(time.Millisecond) // as exact as the time of a commit
+		i.ChangedAt = wait.Later(i.CreatedAt, i.CertifiedAt).Truncate(time.Millisecond) // as exact as the time of a commit
 	case !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is):
-		i.ChangedAt = later(i.ChangedAt, c.At.UTC()) // the clock of what wrote the change may be behind
+		i.ChangedAt = wait.Later(i.ChangedAt, c.At.UTC()) // the clock of what wrote the change may be behind
 	}
 	f.configure(provider, &i)
 	f.judge(provider)

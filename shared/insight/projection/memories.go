@@ -3,6 +3,7 @@ package projection
 import (
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
 	"orgops/shared/storage/store"
@@ -90,7 +91,7 @@ func (f *folding) countWork(m memoryFields, n int, at time.Time) {
 	default:
 		w.Open = max(w.Open+n, 0)
 	}
-	w.ChangedAt = later(w.ChangedAt, at)
+	w.ChangedAt = wait.Later(w.ChangedAt, at)
 	if f.Goals.Work == nil {
 		f.Goals.Work = map[string]goal.Work{}
 	}

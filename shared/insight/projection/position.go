@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/storage/store"
 )
 
@@ -51,7 +52,7 @@ func (f *folding) pass(c store.Change) {
 // newest returns the latest time of a position. It is the table's, so no writer's clock decides for how long a position is kept.
 func (p *Context) newest() (newest time.Time) {
 	for _, at := range p.Shards {
-		newest = later(newest, at.At)
+		newest = wait.Later(newest, at.At)
 	}
 	return newest
 }

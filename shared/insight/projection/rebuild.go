@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
@@ -76,7 +77,7 @@ func (f *folding) takeOver(old Context) {
 		if !known || !was.CreatedAt.Equal(i.CreatedAt) {
 			continue
 		}
-		i.ChangedAt = later(i.ChangedAt, was.ChangedAt)
+		i.ChangedAt = wait.Later(i.ChangedAt, was.ChangedAt)
 		if i.State == integration.Sandbox && was.State == integration.Sandbox {
 			i.SandboxedAt = was.SandboxedAt
 			if i.SandboxedCause != "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"orgops/shared/base/text"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/storage/store"
 )
@@ -140,9 +141,9 @@ type Spell struct {
 func (f *folding) outcome(provider string, when time.Time, worked bool) {
 	r := f.Results[provider]
 	if worked {
-		r.LastSuccessAt = later(r.LastSuccessAt, when)
+		r.LastSuccessAt = wait.Later(r.LastSuccessAt, when)
 	} else {
-		r.LastFailureAt = later(r.LastFailureAt, when)
+		r.LastFailureAt = wait.Later(r.LastFailureAt, when)
 		r.Failures = addFailure(r.Failures, when)
 	}
 	r.Failures = since(r.Failures, r.LastSuccessAt)
@@ -174,7 +175,7 @@ func (r Result) failingSince(changed time.Time) time.Time {
 		if sameStep(s.Last, r.LastSuccessAt) {
 			first = r.LastSuccessAt
 		}
-		return later(first, changed)
+		return wait.Later(first, changed)
 	}
 	return time.Time{}
 }
@@ -201,7 +202,7 @@ func addFailure(all []Spell, at time.Time) []Spell {
 	if !found {
 		return newest(slices.Insert(all, i, Spell{at, at}), maxSpells)
 	}
-	all[i].Last = later(all[i].Last, at)
+	all[i].Last = wait.Later(all[i].Last, at)
 	if at.Before(all[i].First) {
 		all[i].First = at
 	}
@@ -232,5 +233,5 @@ func newest[T any](all []T, n int) []T {
 }
 
 func (r Result) changedAt() time.Time {
-	return later(later(r.LastSuccessAt, r.LastFailureAt), later(later(r.Taken.Last(), r.Idle.At), later(r.Received.Of, r.Sent.Of)))
+	return wait.Later(wait.Later(r.LastSuccessAt, r.LastFailureAt), wait.Later(wait.Later(r.Taken.Last(), r.Idle.At), wait.Later(r.Received.Of, r.Sent.Of)))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"orgops/shared/base/text"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -67,7 +68,7 @@ func (f *folding) sync(c store.Change) error {
 			end = at(run.FinishedAt)
 		}
 		end = end.Truncate(time.Millisecond) // the context has room for no more
-		s.FinishedAt = later(s.FinishedAt, end)
+		s.FinishedAt = wait.Later(s.FinishedAt, end)
 		if run.Mode == syncrun.Live {
 			s = f.finish(c, s, run, end)
 		}
@@ -82,10 +83,10 @@ func (f *folding) finish(c store.Change, s Sync, run runFields, end time.Time) S
 	var title string
 	switch run.State {
 	case syncrun.Succeeded:
-		s.LastSucceededAt = later(s.LastSucceededAt, end)
+		s.LastSucceededAt = wait.Later(s.LastSucceededAt, end)
 		s.Successes = newest(inserted(s.Successes, end.Truncate(time.Second)), maxSuccesses)
 		p := f.Memory.Providers[run.Provider]
-		p.LastSyncedAt = later(p.LastSyncedAt, end)
+		p.LastSyncedAt = wait.Later(p.LastSyncedAt, end)
 		f.Memory.Providers[run.Provider] = p
 		f.outcome(run.Provider, end, true)
 		name = event.MemorySynced
