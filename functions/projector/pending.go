@@ -99,7 +99,10 @@ func (p *Projector) gather(ctx context.Context, c store.Company, was cached, cha
 	held := 0
 	err = projection.EachPending(ctx, c, was.context, func(waiting []store.Change) (err error) {
 		all = append(all, waiting...)
-		if held += bytesOf(waiting); held < maxGathered {
+		for i := range waiting {
+			held += waiting[i].Size()
+		}
+		if held < maxGathered {
 			return nil
 		}
 		conflict, err = p.attempt(ctx, c, all)
@@ -110,16 +113,4 @@ func (p *Projector) gather(ctx context.Context, c store.Company, was cached, cha
 		return conflict, err
 	}
 	return p.attempt(ctx, c, append(all, changes...))
-}
-
-// bytesOf returns the size of the records that changes hold.
-func bytesOf(changes []store.Change) (n int) {
-	for _, c := range changes {
-		for _, image := range []*store.Image{c.Old, c.New} {
-			if image != nil {
-				n += len(image.Body)
-			}
-		}
-	}
-	return n
 }

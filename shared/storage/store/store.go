@@ -186,6 +186,16 @@ func (c Change) Version() int64 {
 	return c.New.Version
 }
 
+// Size returns the bytes of the bodies that the change holds.
+func (c *Change) Size() (n int) {
+	for _, image := range [...]*Image{c.Old, c.New} {
+		if image != nil {
+			n += len(image.Body)
+		}
+	}
+	return n
+}
+
 // Image holds the version and body of an item before or after a change.
 type Image struct {
 	Version int64

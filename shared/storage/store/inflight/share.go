@@ -36,7 +36,7 @@ func (w *Window[P]) Heavy(company string) bool {
 // count adds changes to what is in flight, or with the sign -1 removes them. The caller holds the lock.
 func (w *Window[P]) count(changes []store.Change, sign int) {
 	for i := range changes {
-		company, size := changes[i].Company, sign*Size(&changes[i])
+		company, size := changes[i].Company, sign*changes[i].Size()
 		w.open += sign
 		w.bytes += size
 		n := w.held[company]
@@ -48,14 +48,4 @@ func (w *Window[P]) count(changes []store.Change, sign int) {
 			w.held[company] = n
 		}
 	}
-}
-
-// Size returns the size of a change's bodies in bytes.
-func Size(c *store.Change) (n int) {
-	for _, image := range [...]*store.Image{c.Old, c.New} {
-		if image != nil {
-			n += len(image.Body)
-		}
-	}
-	return n
 }

@@ -10,7 +10,6 @@ import (
 
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/storage/store"
-	"orgops/shared/storage/store/inflight"
 )
 
 // maxBatch limits the changes of a batch. maxBatchBytes limits the size of their bodies; only the last change may exceed it.
@@ -29,7 +28,7 @@ type logged struct {
 
 func newLogged(seq int64, c store.Change) logged {
 	c.Sequence = store.Sequence(strconv.FormatInt(seq, 10))
-	return logged{seq: seq, size: inflight.Size(&c), change: c}
+	return logged{seq: seq, size: c.Size(), change: c}
 }
 
 const insertChange = `INSERT INTO change (company, sk, entity, at, old_version, new_version, old_body, new_body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
