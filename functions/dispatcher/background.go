@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"orgops/shared/base/fastjson"
-	"orgops/shared/base/memo"
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/parked"
-	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
 )
 
@@ -49,40 +47,6 @@ func (d *Dispatcher) again(ctx context.Context, item store.Change, work *tracker
 	inner.add()
 	understood = d.begin(ctx, store.Batch{Changes: []store.Change{original}, Replay: true}, inner)
 	inner.finish(nil)
-}
-
-// timer is the key of a timer that was set. To set a forgotten one again costs a refused write.
-type timer string
-
-// lookOut sets, in the background, the timer that looks for the change's delivery, recovery or sync if its queue message is lost.
-// The batch is finished when the timer is stored.
-func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
-	at, kind, subject, required := t.Lookout()
-	if change.Entity == syncrun.Entity {
-		kind = syncrun.OverdueTimer
-		at, subject, required = syncrun.Lookout(change)
-	}
-	if !required {
-		return
-	}
-	c := store.For(d.Store, change.Company)
-	op := c.Timer(at, kind, subject)
-	if d.done.has(timer(op.Key)) {
-		return
-	}
-	work.do(ctx, func(ctx context.Context) error {
-		_, err := memo.Get(ctx, timer(op.Key), func(ctx context.Context) (bool, error) {
-			ctx, cancel := context.WithTimeout(ctx, sendTimeout) // a memo's load has the context of the invocation
-			defer cancel()
-			err := c.Commit(store.Patiently(ctx), op)
-			if err == nil || errors.Is(err, store.ErrConflict) {
-				d.done.add(timer(op.Key))
-				err = nil
-			}
-			return true, err
-		})
-		return err
-	})
 }
 
 // release puts a held delivery into the queue if its endpoint was able to receive it when it was held. A worker that read the endpoint

@@ -107,7 +107,6 @@ func (b *backlog) run(ctx context.Context) (due time.Time, err error) {
 	return b.due, nil
 }
 
-// complete reports whether there is no next page.
 func (b *backlog) complete() bool { return b.reads > 0 && b.after == "" }
 
 // over reports whether no attempt begins any more.
@@ -116,7 +115,6 @@ func (b *backlog) over(ctx context.Context) bool {
 	return done || b.fail != nil || !b.due.IsZero() || ctx.Err() != nil || b.Now().After(b.ends)
 }
 
-// result is what became of a parcel.
 type result struct {
 	parcel
 	courier.Outcome

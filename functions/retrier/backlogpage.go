@@ -10,14 +10,12 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// page is a page of a recovery's deliveries.
 type page struct {
 	next string // where the page after it begins; "": nowhere
 	all  int    // deliveries that the recovery sends
 	left int    // of them, those that have not ended
 }
 
-// parcel is a delivery that waits for its attempt.
 type parcel struct {
 	page    *page
 	key     string
@@ -137,7 +135,6 @@ func (b *backlog) advance(ctx context.Context) {
 	}
 }
 
-// save writes the recovery.
 func (b *backlog) save(ctx context.Context) {
 	err := b.company.Commit(context.WithoutCancel(ctx), b.rec.Save(b.company, b.version))
 	if b.changed = false; err != nil {

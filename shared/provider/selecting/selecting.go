@@ -1,4 +1,5 @@
-// Package selecting applies the filter and the transformation of an endpoint's subscription to deliveries.
+// Package selecting makes the deliveries of an event what their endpoints want: in the version that the endpoint has chosen, and by the filter
+// and the transformation of its subscription. It counts what these make of the events.
 package selecting
 
 import (

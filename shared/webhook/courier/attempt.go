@@ -18,7 +18,7 @@ import (
 func (c *Courier) attempt(ctx context.Context, t *Task) {
 	e, started := t.Endpoint, c.Now().UTC()
 	t.phase = sending
-	r := post.Send(ctx, c.Client, e.target, post.Message{ID: t.Delivery.EventID, Body: t.Delivery.Payload, Timeout: c.budget(t)}, c.Now)
+	r := post.Send(ctx, c.Client, e.target, post.Message{ID: t.Delivery.EventID, Body: t.Delivery.Payload, Timeout: t.budget}, c.Now)
 	now := c.Now().UTC()
 	c.decide(t, r, started)
 	t.phase = decided
@@ -89,7 +89,6 @@ func logged(r post.Result, number int, at time.Time) delivery.Attempt {
 	return a
 }
 
-// measure records the metrics of an attempt.
 func (c *Courier) measure(e *Endpoint, r post.Result, turned *delivery.Turn) {
 	c.Metrics.Time(metric.AttemptLatency, r.Latency)
 	if r.Class != post.Delivered {
@@ -117,23 +116,20 @@ func (c *Courier) count(d *delivery.Delivery) {
 	}
 }
 
-// maxWait is the schedule's longest wait.
-const maxWait = 24 * time.Hour
-
 // jitter sets the share by which a wait varies in either direction, so that deliveries that fail together are not retried
 // together.
 const jitter = 0.2
 
-// waits lists the wait before each attempt. The first attempt is immediate. After the last one, a delivery is dead.
-func waits() [10]time.Duration {
-	return [...]time.Duration{
-		0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
-		20 * time.Hour, maxWait,
-	}
-}
-
 // Attempts is the number of attempts in the schedule.
 const Attempts = 10
+
+// waits lists the wait before each attempt. The first attempt is immediate. After the last one, a delivery is dead.
+func waits() [Attempts]time.Duration {
+	return [...]time.Duration{
+		0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
+		20 * time.Hour, 24 * time.Hour,
+	}
+}
 
 // maxTold limits how often a delivery is sent when the endpoint has asked for it, instead of by the schedule. The endpoint's other
 // deliveries wait as long, and the refused one is the first that it gets. Such an attempt uses up none of the schedule, or
@@ -173,10 +169,8 @@ func (c *Courier) judge(ctx context.Context, t *Task) {
 
 // disable disables an endpoint if the policy engine permits it, and records the decision. It changes nothing if the
 // configuration has changed since the endpoint was prepared, because the failures belong to the old configuration. Of several
-// attempts that fail at once, one disables the endpoint, and the others wait for it.
+// attempts that fail at once, the write of one succeeds.
 func (c *Courier) disable(ctx context.Context, e *Endpoint, reason string, now time.Time) {
-	e.disabling <- struct{}{}
-	defer func() { <-e.disabling }()
 	if e.stale.Load() {
 		return
 	}

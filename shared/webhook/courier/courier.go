@@ -79,6 +79,7 @@ type Courier struct {
 	records *records
 	writer  *writer
 	order   *order
+	process string // names it in shared bounds
 }
 
 // Deps holds the parts that a Courier works with.
@@ -111,24 +112,22 @@ func New(d Deps) *Courier {
 	if d.First == 0 {
 		d.First = post.FirstTimeout
 	}
-	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), records: newRecords(), writer: newWriter(d), order: newOrder()}
+	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), records: newRecords(), writer: newWriter(d), order: &order{room: make(chan struct{}, joinAtOnce)}}
 	c.slots.work, c.slots.spread = c.work, !d.Shared
 	c.writer.wrote, c.writer.done = c.records.wrote, c.stored
-	c.known = newCache(d.Fresh, c.homes())
+	c.process = fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
+	c.known = &cache{fresh: d.Fresh, build: c.newHome, known: map[string]remembered{}, homes: map[EndpointKey]home{}}
 	return c
 }
 
-// homes returns the function that builds the home of an endpoint's bounds.
-func (c *Courier) homes() func(c store.Company, provider, incarnation string) home {
+// newHome makes a home for an endpoint's bounds.
+func (c *Courier) newHome(company store.Company, provider, incarnation string) home {
 	if !c.Shared {
-		return func(store.Company, string, string) home { return &memory{vitals: vitals{now: c.Now, random: c.Random}} }
+		return &memory{vitals: vitals{now: c.Now, random: c.Random}}
 	}
-	process := fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
-	return func(company store.Company, provider, incarnation string) home {
-		return &lease{
-			vitals: vitals{now: c.Now, random: c.Random}, company: company, provider: provider, key: integration.BoundsKey(provider, incarnation),
-			process: process, logger: c.Logger, lock: make(chan struct{}, 1),
-		}
+	return &lease{
+		vitals: vitals{now: c.Now, random: c.Random}, company: company, provider: provider, key: integration.BoundsKey(provider, incarnation),
+		process: c.process, logger: c.Logger, lock: make(chan struct{}, 1),
 	}
 }
 

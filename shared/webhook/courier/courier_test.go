@@ -18,7 +18,7 @@ import (
 	"orgops/shared/webhook/standardwebhooks"
 )
 
-// counted wraps a store, counts its queries and calls a test's function after each.
+// counted wraps a store, counts its queries for integrations and calls a test's function after each query.
 type counted struct {
 	store.Store
 	mu      sync.Mutex
@@ -30,7 +30,9 @@ func (c *counted) Query(ctx context.Context, p store.Partition, q store.Query) (
 	page, err := c.Store.Query(ctx, p, q)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queries++
+	if q.Prefix == integration.Prefix {
+		c.queries++
+	}
 	if c.after != nil {
 		c.after()
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,8 +33,6 @@ type Endpoint struct {
 	home    home         // nil: deleted
 	deleted bool         // the integration no longer exists
 	stale   atomic.Bool  // the integration may have changed since it was prepared
-
-	disabling chan struct{} // full while an attempt disables the endpoint
 }
 
 // sealedWait sets the wait for an endpoint whose secrets could not be decrypted; the key service may recover.
@@ -75,15 +74,6 @@ func (e *Endpoint) Held(incarnation string, now time.Time) (because string, held
 		return delivery.HeldSuspended, true
 	}
 	return "", false
-}
-
-// demand returns what the attempt of a task needs of the bounds.
-func (c *Courier) demand(t *Task) demand {
-	free := freeRetries
-	if t.Source == Feed {
-		free = freeFirst
-	}
-	return demand{rate: t.Endpoint.RateLimit, free: free, budget: c.budget(t), inHand: t.InHand}
 }
 
 // current returns the endpoint of a task as it is now: the same one, unless it may have changed since it was prepared.
@@ -133,7 +123,7 @@ func (c *Courier) look(ctx context.Context, company store.Company, provider stri
 // it returns an endpoint whose deliveries wait or are held, because an error would block the company's other endpoints and
 // the companies behind them in the feed.
 func (c *Courier) prepare(ctx context.Context, company store.Company, stored integration.Stored) (*Endpoint, error) {
-	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version, disabling: make(chan struct{}, 1)}
+	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version}
 	unusable := func(err error) {
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
@@ -148,7 +138,9 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		}
 		return e, nil
 	}
-	secrets, err := c.load(ctx, e)
+	at := c.Now().UTC()
+	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, company, c.Vault, e.Provider, e.Incarnation)
+	e.home.saw(bounds, at)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return nil, fmt.Errorf("prepare %s: %w", stored.Provider, cmp.Or(err, ctx.Err()))
@@ -165,21 +157,6 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		e.target = nil
 	}
 	return e, nil
-}
-
-// load reads the secrets of an endpoint and, with the same query, its shared bounds.
-func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, error) {
-	shared, ok := e.home.(*lease)
-	if !ok {
-		secrets, _, err := c.reader.LoadSecrets(ctx, e.Company, c.Vault, e.Provider)
-		return secrets, err
-	}
-	at := c.Now().UTC()
-	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider, e.Incarnation)
-	if bounds != nil {
-		shared.saw(*bounds, at)
-	}
-	return secrets, err
 }
 
 // Endpoints returns every endpoint of a company that may receive events, from the cache if it is fresh. A courier without a
@@ -228,3 +205,82 @@ func subscribes(i integration.Integration, names []string) bool {
 
 // Forget drops a company's endpoints from the cache. Call it when one of them has changed.
 func (c *Courier) Forget(companyID string) { c.known.drop(companyID) }
+
+// maxRemembered limits the companies in the cache and the homes of bounds. At the limit, the courier drops all
+// entries. It costs less to load them again than to track the order of use in every look-up.
+const maxRemembered = 10_000
+
+// cache stores the endpoints of companies, and the homes of their bounds. A home stays when its endpoint's configuration changes.
+type cache struct {
+	fresh time.Duration
+	build func(store.Company, string, string) home
+
+	mu    sync.Mutex
+	known map[string]remembered
+	drops uint64 // number of drops; put refuses a load that began before the last one
+	homes map[EndpointKey]home
+}
+
+type remembered struct {
+	endpoints []*Endpoint
+	at        time.Time
+}
+
+func (c *cache) home(company store.Company, provider, incarnation string) home {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := EndpointKey{company.ID(), provider, incarnation}
+	h := c.homes[key]
+	if h == nil {
+		if len(c.homes) >= maxRemembered {
+			clear(c.homes)
+		}
+		h = c.build(company, provider, incarnation)
+		c.homes[key] = h
+	}
+	return h
+}
+
+// get returns the endpoints of a company; ok is false if they must be loaded, and put gets the generation then.
+func (c *cache) get(company string, now time.Time) (endpoints []*Endpoint, generation uint64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.known[company]
+	return r.endpoints, c.drops, ok && now.Sub(r.at) <= c.fresh
+}
+
+// put stores the endpoints from a load that began at generation. It marks the endpoints that it replaces, or does not
+// store, as stale.
+func (c *cache) put(company string, endpoints []*Endpoint, at time.Time, generation uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fresh == 0 {
+		return
+	}
+	if c.drops != generation {
+		expire(endpoints)
+		return
+	}
+	if len(c.known) >= maxRemembered {
+		for _, r := range c.known {
+			expire(r.endpoints)
+		}
+		clear(c.known)
+	}
+	expire(c.known[company].endpoints)
+	c.known[company] = remembered{endpoints, at}
+}
+
+func (c *cache) drop(company string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drops++
+	expire(c.known[company].endpoints)
+	delete(c.known, company)
+}
+
+func expire(endpoints []*Endpoint) {
+	for _, e := range endpoints {
+		e.stale.Store(true)
+	}
+}

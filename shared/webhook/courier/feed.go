@@ -3,6 +3,7 @@ package courier
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,4 +94,104 @@ func (c *Courier) stored(t *Task, err error) {
 		c.records.keep(t)
 	}
 	c.finish(t, err)
+}
+
+// These bound the waiting tasks. A task that exceeds them is recorded as due later.
+const (
+	maxWaiting     = 1024             // for one endpoint
+	maxWaitingSize = 1 << 20          // bytes of their payloads
+	maxQueued      = 4096             // in all lanes: half of what the feed hands out
+	longestWait    = 10 * time.Second // twice the time of an attempt; a waiting task keeps its batch unfinished
+	relieveEvery   = 250 * time.Millisecond
+)
+
+// enter starts a task that gets a slot, and gives another a place in its endpoint's lane. ok is false, and nothing is done, if the
+// lane is full. One lane may hold as many tasks as all lanes have room for.
+func (s *slots) enter(t *Task) (ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.window(t.slot, s.now())
+	if len(w.lane) == 0 && s.acquire(t.slot, Feed) {
+		go s.work(t)
+		return true
+	}
+	if s.closed || len(w.lane) >= min(maxWaiting, maxQueued-s.queued) || w.size >= maxWaitingSize {
+		return false
+	}
+	t.waits = s.now()
+	w.lane = append(w.lane, t)
+	w.size += len(t.Delivery.Payload)
+	s.queued++
+	return true
+}
+
+// next releases a slot of the Feed. It returns the lane's next task if the task gets a slot. The endpoint's answer may have made room
+// for more tasks, which next starts.
+func (s *slots) next(e EndpointKey) *Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free(e, Feed)
+	t := s.pop(e)
+	if t != nil {
+		s.begin(e)
+	}
+	return t
+}
+
+// begin starts every waiting task of a lane that gets a slot.
+func (s *slots) begin(e EndpointKey) {
+	for t := s.pop(e); t != nil; t = s.pop(e) {
+		go s.work(t)
+	}
+}
+
+// pop takes a slot for the lane's first task and removes the task; nil if no task waits or no slot is free.
+func (s *slots) pop(e EndpointKey) *Task {
+	w := s.endpoints[e]
+	if w == nil || len(w.lane) == 0 || !s.acquire(e, Feed) {
+		return nil
+	}
+	return s.remove(w, 1)[0]
+}
+
+// relieve starts tasks for which other companies, endpoints or the Queue have left slots. It removes and returns tasks that
+// have waited for too long.
+func (s *slots) relieve() (expired []*Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for e, w := range s.endpoints {
+		s.begin(e)
+		n := 0
+		for n < len(w.lane) && now.Sub(w.lane[n].waits) > longestWait {
+			n++
+		}
+		expired = append(expired, s.remove(w, n)...)
+	}
+	return expired
+}
+
+// close removes and returns every waiting task. After that, no task gets a place in a lane.
+func (s *slots) close() (tasks []*Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, w := range s.endpoints {
+		tasks = append(tasks, s.remove(w, len(w.lane))...)
+	}
+	return tasks
+}
+
+// remove removes and returns the first n tasks of a lane.
+func (s *slots) remove(w *window, n int) []*Task {
+	tasks := slices.Clone(w.lane[:n])
+	clear(w.lane[:n])
+	if w.lane = w.lane[n:]; len(w.lane) == 0 {
+		w.lane = nil // its array may be large
+	}
+	for _, t := range tasks {
+		w.size -= len(t.Delivery.Payload)
+	}
+	s.queued -= n
+	return tasks
 }

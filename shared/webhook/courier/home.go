@@ -12,32 +12,24 @@ import (
 
 // home keeps the bounds of one endpoint.
 type home interface {
-	// admit takes what an attempt needs. Then the attempt must begin by a time; zero: at any time. If ok is false, by is the time to ask
-	// again.
-	admit(ctx context.Context, d demand) (by time.Time, ok bool)
+	// admit takes what the attempt of a task needs. Then the attempt must begin by a time; zero: at any time. If ok is false, by is the
+	// time to ask again.
+	admit(ctx context.Context, t *Task) (by time.Time, ok bool)
 	// leave ends an admitted attempt that was not made. Its token is lost.
 	leave(ctx context.Context)
 	// done ends an admitted attempt that was started at a time. If its result counts, it goes to the breaker. It returns the breaker
 	// before and after.
 	done(ctx context.Context, r post.Result, started time.Time) (was, is circuit)
-	// seen returns the bounds as far as the process has seen.
-	seen() bounds
-	// read returns the bounds as they are.
-	read(ctx context.Context) (bounds, error)
+	// seen returns the bounds: as they are if fresh is true, or else as far as the process has seen, without an error.
+	seen(ctx context.Context, fresh bool) (bounds, error)
+	// saw takes over the item of the bounds, as a query that began at a time has read it; nil: it could not.
+	saw(item *store.Item, at time.Time)
 	// change applies a change and stores the bounds if it returns true. It gives the change the time, and the name of this process if the
 	// process has no attempt in flight. Under concurrent changes it calls change again.
 	change(ctx context.Context, change func(b *bounds, now time.Time, idle string) bool) error
 
 	// judgeable reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in judgePause.
 	judgeable(now time.Time) bool
-}
-
-// demand says what an attempt needs.
-type demand struct {
-	rate   int // attempts a second; 0: no limit
-	free   int // attempts in flight of this process that need no lease
-	budget time.Duration
-	inHand int // deliveries that the source has; it asks again itself, and needs no place among others
 }
 
 // vitals holds what only this process knows of an endpoint.
@@ -93,24 +85,25 @@ type memory struct {
 	bounds bounds
 }
 
-func (m *memory) admit(_ context.Context, d demand) (by time.Time, ok bool) {
+func (m *memory) admit(_ context.Context, t *Task) (by time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := need{now: m.now(), rate: d.rate, tokens: 1}
-	if d.rate > 0 {
-		n.lead = burst(d.rate)
+	n := need{now: m.now(), rate: t.Endpoint.RateLimit, tokens: 1}
+	if n.rate > 0 {
+		n.lead = burst(n.rate)
 	}
-	after, g := m.bounds.take(n)
+	after := m.bounds
+	_, until, _, ok := after.take(n)
 	switch {
-	case g.ok:
+	case ok:
 		m.bounds = after
 		return time.Time{}, true
-	case d.inHand > 0:
-		return g.until, false
+	case t.InHand > 0:
+		return until, false
 	case m.bounds.Circuit.state(n.now) != BreakerClosed:
-		return g.until.Add(spillDelay(m.random)), false
+		return until.Add(spillDelay(m.random)), false
 	}
-	return m.spaced(g.until, n.now, d.rate), false
+	return m.spaced(until, n.now, n.rate), false
 }
 
 // leave ends a probe. An attempt that was allowed while the breaker was closed ends long before a probe begins.
@@ -129,13 +122,13 @@ func (m *memory) done(ctx context.Context, r post.Result, started time.Time) (wa
 	return was, is
 }
 
-func (m *memory) seen() bounds {
+func (m *memory) seen(context.Context, bool) (bounds, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.bounds
+	return m.bounds, nil
 }
 
-func (m *memory) read(context.Context) (bounds, error) { return m.seen(), nil }
+func (m *memory) saw(*store.Item, time.Time) {} // it has no item
 
 func (m *memory) change(_ context.Context, change func(*bounds, time.Time, string) bool) error {
 	m.mu.Lock()
@@ -149,7 +142,7 @@ func (m *memory) change(_ context.Context, change func(*bounds, time.Time, strin
 // Breaker returns the state of an endpoint's breaker as of now, and the pause of an endpoint that gets no attempts now; nil if it
 // does.
 func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, incarnation string) (BreakerState, *delivery.Pause, error) {
-	b, err := c.known.home(company, provider, incarnation).read(ctx)
+	b, err := c.known.home(company, provider, incarnation).seen(ctx, true)
 	if err != nil {
 		return "", nil, err
 	}
@@ -165,7 +158,7 @@ func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, 
 // false if there was none.
 func (c *Courier) Resume(ctx context.Context, company store.Company, provider, incarnation string) (p delivery.Pause, ok bool, err error) {
 	h := c.known.home(company, provider, incarnation)
-	if _, err := h.read(ctx); err != nil {
+	if _, err := h.seen(ctx, true); err != nil {
 		return p, false, err
 	}
 	err = h.change(ctx, func(b *bounds, now time.Time, _ string) bool {
@@ -179,10 +172,8 @@ func (c *Courier) Resume(ctx context.Context, company store.Company, provider, i
 
 // Pause returns the pause of the endpoint, as far as this process has seen; ok is false if it gets attempts.
 func (e *Endpoint) Pause(now time.Time) (p delivery.Pause, ok bool) {
-	if e.home == nil {
-		return p, false
-	}
-	return e.home.seen().Circuit.pause(now)
+	b, _ := e.home.seen(context.Background(), false)
+	return b.Circuit.pause(now)
 }
 
 // occupied bounds how long a recovery has an endpoint to itself: longer than a run of it and the attempts that the run has begun.

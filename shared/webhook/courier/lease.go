@@ -49,47 +49,47 @@ const (
 
 // admit waits up to a second for the attempt's token. Attempts that ask at the same moment get their times in the order in which they
 // get the lock.
-func (l *lease) admit(ctx context.Context, d demand) (by time.Time, ok bool) {
-	token, until, ok := l.take(ctx, d)
+func (l *lease) admit(ctx context.Context, t *Task) (by time.Time, ok bool) {
+	token, until, ok := l.take(ctx, t)
 	switch {
 	case !ok:
 		return until, false
-	case d.rate == 0:
+	case t.Endpoint.RateLimit == 0:
 		return l.now().Add(leadTime), true
 	}
-	from, to := timely(token, d.rate)
+	from, to := timely(token, t.Endpoint.RateLimit)
 	if wait.For(ctx, from.Sub(l.now())) && !l.now().After(to) {
 		return l.now().Add(late), true
 	}
 	l.leave(ctx) // too late: the token is lost
 	l.lock <- struct{}{}
 	defer func() { <-l.lock }()
-	return l.postpone(l.now(), d), false
+	return l.postpone(l.now(), t), false
 }
 
 // take waits for the lock and takes what an attempt needs.
-func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok bool) {
+func (l *lease) take(ctx context.Context, t *Task) (token, until time.Time, ok bool) {
 	l.waiting.Add(1)
 	l.lock <- struct{}{}
 	defer func() {
 		l.waiting.Add(-1)
 		<-l.lock
 	}()
-	if token, until, ok = l.try(ctx, d); !ok {
-		until = l.postpone(until, d)
+	if token, until, ok = l.try(ctx, t); !ok {
+		until = l.postpone(until, t)
 	}
 	return token, until, ok
 }
 
 // postpone returns when an attempt that is refused until a time asks again. If only slots are missing, it comes back after the others. The
 // caller has the lock.
-func (l *lease) postpone(until time.Time, d demand) time.Time {
-	if d.inHand > 0 {
+func (l *lease) postpone(until time.Time, t *Task) time.Time {
+	if t.InHand > 0 {
 		return until
 	}
 	now, least := l.now(), spillDelay(l.random)
 	l.mu.Lock()
-	at := l.spaced(until, now, d.rate).Add(least)
+	at := l.spaced(until, now, t.Endpoint.RateLimit).Add(least)
 	l.mu.Unlock()
 	if until.After(now) {
 		return at
@@ -98,7 +98,7 @@ func (l *lease) postpone(until time.Time, d demand) time.Time {
 }
 
 // try takes what an attempt needs: from what the process has, or else from the shared item.
-func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok bool) {
+func (l *lease) try(ctx context.Context, t *Task) (token, until time.Time, ok bool) {
 	for range leaseTries {
 		now := l.now().UTC()
 		if now.Before(l.away) {
@@ -107,23 +107,24 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 		if l.freshen(ctx) != nil {
 			continue
 		}
-		l.tokens = slices.DeleteFunc(l.tokens, func(t time.Time) bool { return t.Add(late).Before(now) })
-		n := need{now: now, process: l.process, ends: now.Add(leadTime + d.budget), slots: max(l.inFlight+1-d.free, 0), more: min(d.inHand, firstWindow), rate: d.rate, lead: leadTime}
+		l.tokens = slices.DeleteFunc(l.tokens, func(token time.Time) bool { return token.Add(late).Before(now) })
+		n := need{now: now, process: l.process, ends: now.Add(leadTime + t.budget), slots: max(l.inFlight+1-t.free, 0), more: min(t.InHand, firstWindow), rate: t.Endpoint.RateLimit, lead: leadTime}
 		if len(l.tokens) == 0 {
-			n.tokens = max(int(l.waiting.Load()), min(d.inHand, max(d.rate/partInHand, leastInHand)))
+			n.tokens = max(int(l.waiting.Load()), min(t.InHand, max(t.Endpoint.RateLimit/partInHand, leastInHand)))
 		}
-		after, g := l.bounds.take(n)
-		if !g.ok {
-			return time.Time{}, g.until, false
+		after := l.bounds
+		times, until, changed, ok := after.take(n)
+		if !ok {
+			return time.Time{}, until, false
 		}
-		if g.write && l.write(ctx, after) != nil {
+		if changed && l.write(ctx, after) != nil {
 			if !wait.For(ctx, time.Duration(l.random()*float64(apart))) { // so that the processes do not write at the same moment again
 				break
 			}
 			continue
 		}
-		l.tokens = append(l.tokens, g.times...)
-		if d.rate > 0 {
+		l.tokens = append(l.tokens, times...)
+		if t.Endpoint.RateLimit > 0 {
 			token, l.tokens = l.tokens[0], l.tokens[1:]
 		}
 		l.inFlight++
@@ -167,16 +168,12 @@ func (l *lease) leave(ctx context.Context) {
 	_ = l.store(ctx, unprobe) // without it, the probe expires
 }
 
-func (l *lease) seen() bounds {
+func (l *lease) seen(ctx context.Context, fresh bool) (_ bounds, err error) {
 	l.lock <- struct{}{}
 	defer func() { <-l.lock }()
-	return l.bounds
-}
-
-func (l *lease) read(ctx context.Context) (bounds, error) {
-	l.lock <- struct{}{}
-	defer func() { <-l.lock }()
-	err := l.refresh(ctx)
+	if fresh {
+		err = l.refresh(ctx)
+	}
 	return l.bounds, err
 }
 
@@ -220,7 +217,10 @@ func (l *lease) store(ctx context.Context, change func(*bounds, time.Time, strin
 }
 
 // saw takes over what a query that began at a time has read, unless the process has seen newer bounds.
-func (l *lease) saw(item store.Item, at time.Time) {
+func (l *lease) saw(item *store.Item, at time.Time) {
+	if item == nil {
+		return
+	}
 	select {
 	case l.lock <- struct{}{}:
 	default:
@@ -228,7 +228,7 @@ func (l *lease) saw(item store.Item, at time.Time) {
 	}
 	defer func() { <-l.lock }()
 	if at.After(l.seenAt) || at.Equal(l.seenAt) && item.Version > l.version {
-		l.apply(item, at)
+		l.apply(*item, at)
 	}
 }
 
@@ -244,7 +244,6 @@ func (l *lease) apply(item store.Item, at time.Time) {
 	}
 }
 
-// refresh reads the item.
 func (l *lease) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
@@ -14,29 +13,17 @@ import (
 // joinAtOnce bounds how many deliveries join their lines at once.
 const joinAtOnce = 16
 
-// These bound the tries to write a delivery of a line. After the last one, its change is redelivered.
-const (
-	joinTries   = 6
-	joinTimeout = 5 * time.Second
-)
-
 var errLineBroken = errors.New("an earlier delivery of the line is not recorded yet")
 
 // order puts the deliveries of ordered endpoints into their lines, in the order in which the feed hands out their changes. A
 // delivery that cannot be recorded stops its line: later ones fail and are redelivered, until a process has recorded it.
 type order struct {
-	turns wait.Turns[lineKey]
-	room  chan struct{} // full while so many join
-
-	mu     sync.Mutex
-	broken map[lineKey]*Task // the delivery that could not be recorded
+	turns  wait.Turns[lineKey]
+	room   chan struct{} // full while so many join
+	broken sync.Map      // by lineKey, the *Task whose delivery could not be recorded
 }
 
 type lineKey struct{ company, line string }
-
-func newOrder() *order {
-	return &order{room: make(chan struct{}, joinAtOnce), broken: map[lineKey]*Task{}}
-}
 
 func lineOf(t *Task) lineKey { return lineKey{t.Company.ID(), delivery.LineKey(t.Delivery)} }
 
@@ -48,7 +35,7 @@ func (c *Courier) lineUp(t *Task) {
 		err := o.unbroken(key, t)
 		if err == nil {
 			if err = c.join(t); err != nil {
-				o.stop(key, t)
+				o.broken.Store(key, t)
 			}
 		}
 		<-o.room
@@ -56,28 +43,25 @@ func (c *Courier) lineUp(t *Task) {
 	})
 }
 
-// stop remembers that a delivery could not be recorded.
-func (o *order) stop(key lineKey, t *Task) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.broken[key] = t
+// breaks returns the task that broke a line, nil if none did.
+func (o *order) breaks(key lineKey) *Task {
+	value, _ := o.broken.Load(key)
+	t, _ := value.(*Task)
+	return t
 }
 
-// skip lets a line go on without a delivery that its endpoint does not get any more.
-func (o *order) skip(t *Task) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if broken := o.broken[lineOf(t)]; broken != nil && broken.Key == t.Key {
-		delete(o.broken, lineOf(t))
+// Skip tells that a delivery is not made after all, because its endpoint's filter leaves the event out. An earlier try to record it may have
+// stopped its line.
+func (c *Courier) Skip(t *Task) {
+	if broken := c.order.breaks(lineOf(t)); broken != nil && broken.Key == t.Key {
+		c.order.broken.CompareAndDelete(lineOf(t), broken)
 	}
 }
 
 // unbroken returns nil if the line is not broken, if t is the delivery that broke it, if another process has recorded that one
 // meanwhile, or if the endpoint does not subscribe to its event any more.
 func (o *order) unbroken(key lineKey, t *Task) error {
-	o.mu.Lock()
-	broken := o.broken[key]
-	o.mu.Unlock()
+	broken := o.breaks(key)
 	if broken == nil {
 		return nil
 	}
@@ -90,9 +74,7 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 			return err
 		}
 	}
-	o.mu.Lock()
-	delete(o.broken, key)
-	o.mu.Unlock()
+	o.broken.Delete(key)
 	return nil
 }
 
@@ -101,32 +83,8 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 func (c *Courier) join(t *Task) (err error) {
 	ctx := context.Background() // a batch is finished during shutdown too
 	defer c.recovered(ctx, t, func() { err = errPanicked })
-	for try := 1; ; try++ {
-		err := c.joinOnce(ctx, t)
-		c.records.wrote(t.slot.Company, err)
-		var conflict *store.ConflictError
-		switch changed := errors.As(err, &conflict); {
-		case err == nil, changed && conflict.Key == t.Key:
-			return nil
-		case changed && try < lineTries:
-		case try >= joinTries:
-			return err
-		default:
-			wait.For(ctx, backoff(try))
-		}
-	}
-}
-
-func (c *Courier) joinOnce(ctx context.Context, t *Task) error {
-	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
-	defer cancel()
-	one, lines := t.Delivery, delivery.NewLines(t.Company)
-	if err := lines.Join(ctx, &one, c.Now().UTC()); err != nil {
-		return err
-	}
-	err := t.Company.Commit(ctx, lines.Ops(one.Save(t.Company, 0))...)
-	if err == nil {
-		c.count(&one)
+	if err = c.save(ctx, t); errors.Is(err, store.ErrConflict) {
+		return nil
 	}
 	return err
 }

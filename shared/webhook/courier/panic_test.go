@@ -312,10 +312,10 @@ func TestCourier_Panic_Line(t *testing.T) {
 		errtest.Must(p.T, err)
 		join := func() courier.Outcome {
 			d := p.delivery()
-			d.Endpoint = "ordered"
+			d.Endpoint, d.Line = "ordered", "MEMORY#1"
 			done := make(chan courier.Outcome, 1)
 			p.Start(p.T.Context(), &courier.Task{
-				Source: source, Company: e.Company, Key: delivery.Key(d.EventID, d.Endpoint), Endpoint: e, Delivery: d, Subject: "MEMORY#1",
+				Source: source, Company: e.Company, Key: delivery.Key(d.EventID, d.Endpoint), Endpoint: e, Delivery: d,
 				Done: func(o courier.Outcome) { done <- o },
 			})
 			return <-done

@@ -8,6 +8,7 @@ import (
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/post"
 )
 
 // phase says how far a task is, or which other owner has it: see the table in the package's comment.
@@ -85,13 +86,13 @@ func (c *Courier) step(ctx context.Context, t *Task) (next phase) {
 // place gets a slot for a task. It does not read anything before, unless an earlier process may have made the attempt.
 func (c *Courier) place(ctx context.Context, t *Task) phase {
 	t.slot = EndpointKey{Company: t.Company.ID(), Provider: delivery.EndpointOf(t.Key), Incarnation: t.Incarnation}
-	ordered := t.Source == Feed && t.Endpoint != nil && t.Endpoint.Ordered
-	if ordered {
-		t.Delivery.Line = t.Subject
+	t.budget, t.free = post.RetryTimeout, freeRetries
+	if t.Source == Feed {
+		t.budget, t.free = c.First, freeFirst
 	}
 	alone := t.Source == Feed && t.Delivery.State == delivery.Held // for itself, so it stands in no line
 	switch {
-	case ordered && !alone:
+	case t.joins():
 		c.lineUp(t)
 		return joining
 	case !c.records.begin(t):
@@ -100,8 +101,6 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 		return decided
 	case t.Source == Feed:
 		return c.first(ctx, t)
-	case t.Source == Backlog && !c.records.writable(t.slot.Company):
-		return c.end(ctx, t, Outcome{Err: store.ErrUnavailable})
 	case c.slots.take(t.slot, t.Source):
 		t.slotted = true
 		return placed
@@ -109,15 +108,6 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 		return c.end(ctx, t, Outcome{Until: c.slots.comeback(t.slot, c.Spill())})
 	}
 	return c.end(ctx, t, Outcome{Until: c.Now()})
-}
-
-// Skip tells that a delivery is not made after all, because its endpoint's filter leaves the event out. An earlier try to record it may have
-// stopped its line.
-func (c *Courier) Skip(t *Task) {
-	if t.Endpoint.Ordered {
-		t.Delivery.Line = t.Subject
-		c.order.skip(t)
-	}
 }
 
 // meet ends a task whose delivery is in progress: otherwise it might read the record before the other attempt is stored, and make the
@@ -141,8 +131,8 @@ func (c *Courier) ask(ctx context.Context, t *Task) phase {
 	switch {
 	case t.Source == Queue && !c.rest(ctx, c.slots.pace(t.slot)):
 		return c.end(ctx, t, Outcome{Until: c.Now()})
-	case t.Source == Feed && !c.records.writable(t.slot.Company):
-		return c.later(finishing, t, Outcome{Until: c.soon()})
+	case t.Source != Queue && !c.records.writable(t.slot.Company):
+		return c.later(finishing, t, Outcome{Err: store.ErrUnavailable})
 	}
 	e, err := c.current(finishing, t)
 	if err != nil {
@@ -159,14 +149,15 @@ func (c *Courier) ask(ctx context.Context, t *Task) phase {
 // admit asks the endpoint's bounds for an attempt. If they refuse it, the task's outcome tells when to ask again. An endpoint whose
 // secrets could not be decrypted waits for the key service.
 func (c *Courier) admit(ctx context.Context, t *Task) (ok bool) {
-	e, d, now := t.Endpoint, c.demand(t), c.Now()
+	e, now := t.Endpoint, c.Now()
 	if e.sealed {
 		t.outcome = Outcome{Until: now.Add(sealedWait + c.Spill()), Broken: true}
 		return false
 	}
-	by, ok := e.home.admit(ctx, d)
+	by, ok := e.home.admit(ctx, t)
 	if !ok {
-		t.outcome = Outcome{Until: by, Broken: e.home.seen().Circuit.state(now) != BreakerClosed}
+		b, _ := e.home.seen(ctx, false)
+		t.outcome = Outcome{Until: by, Broken: b.Circuit.state(now) != BreakerClosed}
 		return false
 	}
 	t.admitted, t.begins = true, by

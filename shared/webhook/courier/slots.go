@@ -29,9 +29,8 @@ type slots struct {
 		company string
 		at      time.Time
 	}
-	lanes  map[EndpointKey]*lane // those with waiting tasks
-	queued int                   // tasks waiting
-	closed bool                  // tasks must not wait any more
+	queued int  // tasks waiting
+	closed bool // tasks must not wait any more
 }
 
 // Another company is active for a time after it asked for a slot for a first attempt.
@@ -50,7 +49,7 @@ type EndpointKey struct{ Company, Provider, Incarnation string }
 
 func newSlots(total int, now func() time.Time) *slots {
 	return &slots{
-		total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{}, lanes: map[EndpointKey]*lane{},
+		total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{},
 	}
 }
 

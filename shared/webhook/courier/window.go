@@ -42,7 +42,9 @@ type window struct {
 	comeback comeback      // of the deliveries that found no slot
 	next     time.Time     // when the next attempt begins if the attempts are spread out
 
-	unrecorded int // attempts of a backlog whose records are being written
+	unrecorded int     // attempts of a backlog whose records are being written
+	lane       []*Task // the Feed's that wait for a slot, the oldest first
+	size       int     // bytes of their payloads
 }
 
 // use counts the attempts in flight, and the recent refusals, of the first or of the later attempts.
@@ -58,8 +60,7 @@ func newWindow(most int, now time.Time) *window {
 
 func (w *window) inFlight() int { return w.first.inFlight + w.later.inFlight }
 
-// busy reports whether attempts are going on.
-func (w *window) busy() bool { return w.inFlight() > 0 || w.unrecorded > 0 }
+func (w *window) busy() bool { return w.inFlight() > 0 || w.unrecorded > 0 || len(w.lane) > 0 }
 
 // of returns the use by the attempts of a source, and that by the others.
 func (w *window) of(from Source) (own, other *use) {

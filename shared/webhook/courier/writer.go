@@ -25,7 +25,6 @@ type writer struct {
 	atOnce int // transactions
 }
 
-// write holds the record of one task.
 type write struct {
 	op    store.Op
 	task  *Task
