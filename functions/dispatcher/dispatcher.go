@@ -26,6 +26,7 @@ import (
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 )
 
 // Dispatcher consumes the change feed. Make one with New; all exported fields are required except Metrics.
@@ -182,7 +183,7 @@ const late = time.Minute
 // submit asks for the first attempt of an event's delivery to an endpoint. A filter or a transformation is evaluated in the background, in
 // its company's turn, because those of many endpoints take longer than the feed may wait. An ordered endpoint without one stays behind
 // what it got while it had one.
-func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *selecting.Form, to *courier.Endpoint, replay bool, work *tracker) {
+func (d *Dispatcher) submit(ctx context.Context, change store.Change, e *selecting.Form, to *endpoint.Endpoint, replay bool, work *tracker) {
 	t := &courier.Task{
 		Source: courier.Feed, Company: to.Company, Key: delivery.Key(e.ID, to.Provider), Incarnation: to.Incarnation, Endpoint: to,
 		Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,

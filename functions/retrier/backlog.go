@@ -10,6 +10,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 )
 
 // These shape one run of a recovery that sends its deliveries itself.
@@ -31,9 +32,9 @@ type backlog struct {
 	*Retrier
 	company  store.Company
 	rec      *delivery.StoredRecovery
-	version  int64             // of rec
-	endpoint *courier.Endpoint // nil: it must be read again
-	ends     time.Time         // no attempt begins later
+	version  int64              // of rec
+	endpoint *endpoint.Endpoint // nil: it must be read again
+	ends     time.Time          // no attempt begins later
 
 	pages   []*page // read and not finished, in order
 	waiting []parcel
@@ -60,7 +61,7 @@ const (
 )
 
 // send runs a recovery for a while. due tells when to continue; zero means that the window is complete.
-func (r *Retrier) send(ctx context.Context, e *courier.Endpoint, rec *delivery.StoredRecovery, version int64) (due time.Time, err error) {
+func (r *Retrier) send(ctx context.Context, e *endpoint.Endpoint, rec *delivery.StoredRecovery, version int64) (due time.Time, err error) {
 	now := r.Now()
 	end, err := r.Courier.Occupy(ctx, e)
 	switch {

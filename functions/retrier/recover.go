@@ -55,7 +55,7 @@ func (r *Retrier) run(ctx context.Context, company store.Company, rec delivery.S
 		rec.Finish(r.Now())
 		return time.Time{}, company.Commit(finishing, rec.Save(company, version))
 	}
-	if p, paused := e.Pause(r.Now()); paused && rec.DueBy == nil && rec.Only == "" {
+	if p, paused := r.Courier.Pause(e); paused && rec.DueBy == nil && rec.Only == "" {
 		by := p.Until.Add(delivery.PauseSpread)
 		rec.DueBy = &by
 	}

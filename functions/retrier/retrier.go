@@ -16,6 +16,7 @@ import (
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 )
 
 // Retrier makes due attempts. Make one with New.
@@ -84,7 +85,7 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, job delive
 }
 
 // failing tells since when an endpoint has been failing, zero if it is not. The company's context records it.
-func (r *Retrier) failing(ctx context.Context, e *courier.Endpoint) time.Time {
+func (r *Retrier) failing(ctx context.Context, e *endpoint.Endpoint) time.Time {
 	c, _, err := projection.Load(ctx, e.Company)
 	if err != nil {
 		r.Logger.WarnContext(ctx, "company context not read", "company", e.Company.ID(), "error", err)

@@ -9,14 +9,14 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/selection"
 	"orgops/shared/storage/store"
-	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 )
 
 // Counter keeps what this process has counted of endpoints with filters or transformations, and stores it. The zero Counter is empty. It is
 // safe for concurrent use.
 type Counter struct {
 	mu    sync.Mutex
-	known map[courier.EndpointKey]*tally
+	known map[endpoint.Key]*tally
 }
 
 // tally holds the counts of one endpoint for one day.
@@ -36,7 +36,7 @@ const maxTallies = 4096
 // Count counts what became of an event for an endpoint. The caller calls write, which stores the counts; after an error, the next event's
 // write tries again. write is nil if a write that is begun takes what was counted: so the events of a batch share few writes. A
 // change that is handled twice is counted twice.
-func (c *Counter) Count(to *courier.Endpoint, outcome Outcome, reason string, now time.Time) (write func(context.Context, time.Time) error) {
+func (c *Counter) Count(to *endpoint.Endpoint, outcome Outcome, reason string, now time.Time) (write func(context.Context, time.Time) error) {
 	one := selection.Counts{Date: selection.Today(now), Reason: reason}
 	switch outcome {
 	case Plain:
@@ -50,11 +50,11 @@ func (c *Counter) Count(to *courier.Endpoint, outcome Outcome, reason string, no
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := courier.EndpointKey{Company: to.Company.ID(), Provider: to.Provider, Incarnation: to.Incarnation}
+	key := endpoint.Key{Company: to.Company.ID(), Provider: to.Provider, Incarnation: to.Incarnation}
 	t := c.known[key]
 	if t == nil {
 		if c.known == nil || len(c.known) >= maxTallies {
-			c.known = map[courier.EndpointKey]*tally{}
+			c.known = map[endpoint.Key]*tally{}
 		}
 		t = &tally{process: id.New()}
 		c.known[key] = t
@@ -67,7 +67,7 @@ func (c *Counter) Count(to *courier.Endpoint, outcome Outcome, reason string, no
 }
 
 // store stores what was added to the counts of an endpoint.
-func (c *Counter) store(ctx context.Context, t *tally, to *courier.Endpoint, now time.Time) error {
+func (c *Counter) store(ctx context.Context, t *tally, to *endpoint.Endpoint, now time.Time) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	c.mu.Lock()

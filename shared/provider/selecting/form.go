@@ -9,7 +9,7 @@ import (
 	"orgops/shared/domain/event"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/storage/store"
-	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 )
 
 // Form is an event in one of its versions, with its payload.
@@ -53,7 +53,7 @@ func FormsOf(change store.Change, kinds event.Table) (all []*Form, err error) {
 }
 
 // For returns the form of the event that an endpoint gets; f is the newest. It is not safe for concurrent use.
-func (f *Form) For(to *courier.Endpoint, now time.Time) (*Form, error) {
+func (f *Form) For(to *endpoint.Endpoint, now time.Time) (*Form, error) {
 	if f.Version == 0 {
 		return f, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/provider/mapping"
-	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 )
 
 // maxKept limits the checked selections in memory. At the limit, all of them are dropped.
@@ -27,7 +27,7 @@ type Selector struct {
 type expressions struct{ filter, transform string }
 
 // of returns the selection of an endpoint, nil if the endpoint gets every event as it is.
-func (s *Selector) of(e *courier.Endpoint) (*mapping.Selection, error) {
+func (s *Selector) of(e *endpoint.Endpoint) (*mapping.Selection, error) {
 	key := expressions{e.Filter, e.Transform}
 	if key == (expressions{}) {
 		return nil, nil //nolint:nilnil // no selection
@@ -63,7 +63,7 @@ const (
 )
 
 // Apply gives a delivery of an event the form that its endpoint gets. read returns the event, and is called only if it is needed.
-func (s *Selector) Apply(ctx context.Context, to *courier.Endpoint, d *delivery.Delivery, read func() (mapping.Source, error)) Outcome {
+func (s *Selector) Apply(ctx context.Context, to *endpoint.Endpoint, d *delivery.Delivery, read func() (mapping.Source, error)) Outcome {
 	selection, err := s.of(to)
 	if selection == nil && err == nil {
 		return Plain
@@ -95,7 +95,7 @@ func (s *Selector) Apply(ctx context.Context, to *courier.Endpoint, d *delivery.
 }
 
 // Again does what Apply does for a delivery whose payload is that of the event. What the filter leaves out stays held.
-func (s *Selector) Again(ctx context.Context, to *courier.Endpoint, d *delivery.Delivery) {
+func (s *Selector) Again(ctx context.Context, to *endpoint.Endpoint, d *delivery.Delivery) {
 	outcome := s.Apply(ctx, to, d, func() (mapping.Source, error) {
 		var e event.Event
 		if err := json.Unmarshal(d.Payload, &e); err != nil {

@@ -2,13 +2,11 @@ package courier
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/delivery"
-	"orgops/shared/domain/disabling"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/post"
@@ -16,21 +14,21 @@ import (
 
 // attempt sends a delivery once, and applies the result to the delivery and the endpoint.
 func (c *Courier) attempt(ctx context.Context, t *Task) {
-	e, started := t.Endpoint, c.Now().UTC()
+	started := c.Now().UTC()
 	t.phase = sending
-	r := post.Send(ctx, c.Client, e.target, post.Message{ID: t.Delivery.EventID, Body: t.Delivery.Payload, Timeout: t.budget}, c.Now)
+	r := post.Send(ctx, c.Client, t.Endpoint.Target, post.Message{ID: t.Delivery.EventID, Body: t.Delivery.Payload, Timeout: t.budget}, c.Now)
 	now := c.Now().UTC()
 	c.decide(t, r, started)
 	t.phase = decided
 	c.slots.record(t.slot, r)
 	t.admitted = false
-	was, is := e.home.done(ctx, r, started)
+	was, is := t.home.done(ctx, r, started)
 	t.Delivery.Turned = is.turned(was)
-	c.measure(e, r, t.Delivery.Turned)
+	c.measure(t, r)
 	switch r.Class {
 	case post.Delivered:
 	case post.Gone:
-		c.disable(ctx, e, integration.DisabledGone, now)
+		c.Disable(ctx, t.Endpoint, integration.DisabledGone, now)
 	default:
 		c.judge(ctx, t)
 	}
@@ -65,16 +63,16 @@ func told(r post.Result) bool {
 
 // Sample sends one signed sample event to an endpoint in any state, and returns the attempt. It logs nothing.
 func (c *Courier) Sample(ctx context.Context, company store.Company, d delivery.Delivery) (delivery.Attempt, error) {
-	e, err := c.look(ctx, company, d.Endpoint)
+	e, err := c.Read(ctx, company, d.Endpoint)
 	if err != nil {
 		return delivery.Attempt{}, err
 	}
-	if e.target == nil {
+	if e.Target == nil {
 		return delivery.Attempt{
 			Number: 1, State: delivery.Failed, At: d.CreatedAt, Error: "the endpoint has no usable url or signing secret; configure it again",
 		}, nil
 	}
-	r := post.Send(ctx, c.Client, e.target, post.Message{ID: d.EventID, Body: d.Payload, Timeout: post.FirstTimeout}, c.Now)
+	r := post.Send(ctx, c.Client, e.Target, post.Message{ID: d.EventID, Body: d.Payload, Timeout: post.FirstTimeout}, c.Now)
 	return logged(r, 1, d.CreatedAt), nil
 }
 
@@ -89,13 +87,13 @@ func logged(r post.Result, number int, at time.Time) delivery.Attempt {
 	return a
 }
 
-func (c *Courier) measure(e *Endpoint, r post.Result, turned *delivery.Turn) {
+func (c *Courier) measure(t *Task, r post.Result) {
 	c.Metrics.Time(metric.AttemptLatency, r.Latency)
 	if r.Class != post.Delivered {
-		c.Metrics.Trouble(metric.AttemptsFailed, e.Company.ID())
+		c.Metrics.Trouble(metric.AttemptsFailed, t.slot.Company)
 	}
-	if turned != nil && turned.Paused {
-		c.Metrics.Trouble(metric.BreakersOpened, e.Company.ID())
+	if t.Delivery.Turned != nil && t.Delivery.Turned.Paused {
+		c.Metrics.Trouble(metric.BreakersOpened, t.slot.Company)
 	}
 }
 
@@ -159,37 +157,10 @@ const judgePause = time.Minute
 // The endpoint must be certified again before it receives events.
 func (c *Courier) judge(ctx context.Context, t *Task) {
 	now := c.Now().UTC()
-	if t.Failing == nil || !t.Endpoint.home.judgeable(now) {
+	if t.Failing == nil || !t.home.judgeable(now) {
 		return
 	}
 	if since := t.Failing(ctx, t.Endpoint); !since.IsZero() && now.Sub(since) >= FailingLimit {
-		c.disable(ctx, t.Endpoint, integration.DisabledFailing, now)
+		c.Disable(ctx, t.Endpoint, integration.DisabledFailing, now)
 	}
-}
-
-// disable disables an endpoint if the policy engine permits it, and records the decision. It changes nothing if the
-// configuration has changed since the endpoint was prepared, because the failures belong to the old configuration. Of several
-// attempts that fail at once, the write of one succeeds.
-func (c *Courier) disable(ctx context.Context, e *Endpoint, reason string, now time.Time) {
-	if e.stale.Load() {
-		return
-	}
-	failing := disabling.Case{Company: e.Company, Integration: e.Integration, Version: e.version, Reason: reason, Now: now}
-	planned, err := failing.Plan(ctx, c.Engine)
-	if err == nil && len(planned.Ops) > 0 {
-		err = e.Company.Commit(ctx, planned.Ops...)
-	}
-	if err != nil && !errors.Is(err, store.ErrConflict) {
-		c.Logger.WarnContext(ctx, "endpoint not disabled", "company", e.Company.ID(), "provider", e.Provider, "reason", reason, "error", err)
-		return
-	}
-	if planned.Disables {
-		e.stale.Store(true)
-		c.Forget(e.Company.ID()) // this commit or a conflicting one has changed the endpoint
-	}
-	if err != nil || len(planned.Ops) == 0 {
-		return
-	}
-	c.Logger.InfoContext(ctx, "disabling of an endpoint decided", "company", e.Company.ID(), "provider", e.Provider, "reason", reason,
-		"verdict", planned.Decision.Verdict)
 }

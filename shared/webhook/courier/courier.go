@@ -10,9 +10,10 @@
 //
 // Sample sends a sample event without a task.
 //
-// An attempt needs one of the process's slots, which companies and endpoints share (see slots), the permission of its endpoint's state,
-// and that of its endpoint's bounds: a rate, a breaker and, among processes, leased slots. A process that sends alone keeps the bounds in
-// memory, and may lose them without harm. Processes that send to the same endpoints share them in an item for each endpoint.
+// An attempt needs one of the process's slots, which companies and endpoints share (see slots), the permission of its endpoint's state (see
+// package endpoint), and that of its endpoint's bounds: a rate, a breaker and, among processes, leased slots. A process that sends alone
+// keeps the bounds in memory, and may lose them without harm. Processes that send to the same endpoints share them in an item for each
+// endpoint.
 //
 // A task goes through these phases. From some, another owner takes it on:
 //
@@ -66,6 +67,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/post"
 )
@@ -73,9 +75,9 @@ import (
 // Courier is the engine that makes the attempts of all companies' deliveries. Make one with New. It is safe for concurrent use.
 type Courier struct {
 	Deps
+	*endpoint.Cache
 	slots   *slots
-	reader  integration.Reader
-	known   *cache
+	homes   homes
 	records *records
 	writer  *writer
 	order   *order
@@ -116,7 +118,10 @@ func New(d Deps) *Courier {
 	c.slots.work, c.slots.spread = c.work, !d.Shared
 	c.writer.wrote, c.writer.done = c.records.wrote, c.stored
 	c.process = fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
-	c.known = &cache{fresh: d.Fresh, build: c.newHome, known: map[string]remembered{}, homes: map[EndpointKey]home{}}
+	c.Cache = endpoint.New(endpoint.Deps{
+		Store: d.Store, Vault: d.Vault, Engine: d.Engine, Logger: d.Logger, Now: d.Now, Fresh: d.Fresh,
+		Saw: func(e *endpoint.Endpoint, bounds *store.Item, at time.Time) { c.homeOf(e).saw(bounds, at) },
+	})
 	return c
 }
 

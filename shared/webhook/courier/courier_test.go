@@ -15,6 +15,7 @@ import (
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -55,7 +56,7 @@ func setup(t *testing.T, fresh time.Duration, edit ...func(*courier.Deps)) *runn
 	return r
 }
 
-func (r *running) endpoints(n int) []*courier.Endpoint {
+func (r *running) endpoints(n int) []*endpoint.Endpoint {
 	r.T.Helper()
 	all, err := r.Endpoints(r.T.Context(), "a")
 	errtest.Must(r.T, err)
@@ -170,13 +171,13 @@ func TestCourier_Endpoints_Overtaken(t *testing.T) {
 	if _, held := old.Held("", r.Clock.Now()); held {
 		t.Fatal("the endpoint was loaded after the change, want before")
 	}
-	for _, now := range []*courier.Endpoint{r.endpoints(1)[0], r.renew(old)} {
+	for _, now := range []*endpoint.Endpoint{r.endpoints(1)[0], r.renew(old)} {
 		r.wantHeld(now, "disabled")
 	}
 }
 
 // wantHeld checks that an endpoint is held for a reason.
-func (r *running) wantHeld(e *courier.Endpoint, want string) {
+func (r *running) wantHeld(e *endpoint.Endpoint, want string) {
 	r.T.Helper()
 	because, held := e.Held(e.Incarnation, r.Clock.Now())
 	if !held {
@@ -187,7 +188,7 @@ func (r *running) wantHeld(e *courier.Endpoint, want string) {
 	}
 }
 
-func (r *running) renew(e *courier.Endpoint) *courier.Endpoint {
+func (r *running) renew(e *endpoint.Endpoint) *endpoint.Endpoint {
 	r.T.Helper()
 	now, err := r.Renew(r.T.Context(), e)
 	errtest.Must(r.T, err)
@@ -236,7 +237,7 @@ func attempt(ctx context.Context, c *courier.Courier, t *courier.Task) (o courie
 }
 
 // deliver makes an attempt, and returns the delivery after it.
-func (r *running) deliver(e *courier.Endpoint, d delivery.Delivery) delivery.Delivery {
+func (r *running) deliver(e *endpoint.Endpoint, d delivery.Delivery) delivery.Delivery {
 	r.T.Helper()
 	t := &courier.Task{Company: r.Company("a"), Endpoint: e, Delivery: d}
 	if o, made := attempt(r.T.Context(), r.Courier, t); !made {
@@ -392,7 +393,7 @@ func TestCourier_Failing(t *testing.T) {
 	change := true
 	fail := func() (i integration.Integration) {
 		attempt(t.Context(), r.Courier, &courier.Task{
-			Company: r.Company("a"), Endpoint: e, Delivery: r.delivery(), Failing: func(context.Context, *courier.Endpoint) time.Time {
+			Company: r.Company("a"), Endpoint: e, Delivery: r.delivery(), Failing: func(context.Context, *endpoint.Endpoint) time.Time {
 				if change {
 					r.Change("a", "webhook", func(i *integration.Integration) { i.UpdatedAt = r.Clock.Now() })
 				}

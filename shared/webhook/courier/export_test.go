@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
 
@@ -23,20 +24,20 @@ type Bounds struct {
 }
 
 func (c *Courier) Bounds(ctx context.Context, company store.Company) Bounds {
-	return Bounds{c.known.home(company, "webhook", ""), ctx}
+	return Bounds{c.home(company, "webhook", ""), ctx}
 }
 
 // Admit asks for a later attempt.
 func (b Bounds) Admit(rate, inHand int) (until time.Time, ok bool) {
-	return b.home.admit(b.ctx, &Task{Endpoint: &Endpoint{config: config{RateLimit: rate}}, free: 1000, budget: post.RetryTimeout, InHand: inHand})
+	return b.home.admit(b.ctx, &Task{Endpoint: &endpoint.Endpoint{Config: endpoint.Config{RateLimit: rate}}, free: 1000, budget: post.RetryTimeout, InHand: inHand})
 }
 
 func (b Bounds) Done(r post.Result) { b.home.done(b.ctx, r, time.Time{}) }
 
 func (b Bounds) Leave() { b.home.leave(b.ctx) }
 
-func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
-	return c.current(ctx, &Task{Company: e.Company, Endpoint: e, slot: EndpointKey{Provider: e.Provider}})
+func (c *Courier) Renew(ctx context.Context, e *endpoint.Endpoint) (*endpoint.Endpoint, error) {
+	return c.current(ctx, &Task{Company: e.Company, Endpoint: e, slot: endpoint.Key{Provider: e.Provider}})
 }
 
 // InFlight returns how many slots are taken.
@@ -50,12 +51,12 @@ func (c *Courier) Wrote(company string, err error) { c.records.wrote(company, er
 
 func (c *Courier) Writable(company string) bool { return c.records.writable(company) }
 
-func (s *slots) Take(e EndpointKey, from Source) bool { return s.take(e, from) }
+func (s *slots) Take(e endpoint.Key, from Source) bool { return s.take(e, from) }
 
-func (s *slots) Release(e EndpointKey, from Source) { s.release(e, from) }
+func (s *slots) Release(e endpoint.Key, from Source) { s.release(e, from) }
 
-func (s *slots) Record(e EndpointKey, r post.Result) { s.record(e, r) }
+func (s *slots) Record(e endpoint.Key, r post.Result) { s.record(e, r) }
 
-func (s *slots) Pace(e EndpointKey) time.Duration { s.spread = true; return s.pace(e).Sub(s.now()) }
+func (s *slots) Pace(e endpoint.Key) time.Duration { s.spread = true; return s.pace(e).Sub(s.now()) }
 
-func (s *slots) ComeBack(e EndpointKey, least time.Duration) time.Time { return s.comeback(e, least) }
+func (s *slots) ComeBack(e endpoint.Key, least time.Duration) time.Time { return s.comeback(e, least) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/endpoint"
 )
 
 // Serve stores the records of the Feed's tasks while consume gives them. When consume has returned, the waiting tasks are recorded as
@@ -127,7 +128,7 @@ func (s *slots) enter(t *Task) (ok bool) {
 
 // next releases a slot of the Feed. It returns the lane's next task if the task gets a slot. The endpoint's answer may have made room
 // for more tasks, which next starts.
-func (s *slots) next(e EndpointKey) *Task {
+func (s *slots) next(e endpoint.Key) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free(e, Feed)
@@ -139,14 +140,14 @@ func (s *slots) next(e EndpointKey) *Task {
 }
 
 // begin starts every waiting task of a lane that gets a slot.
-func (s *slots) begin(e EndpointKey) {
+func (s *slots) begin(e endpoint.Key) {
 	for t := s.pop(e); t != nil; t = s.pop(e) {
 		go s.work(t)
 	}
 }
 
 // pop takes a slot for the lane's first task and removes the task; nil if no task waits or no slot is free.
-func (s *slots) pop(e EndpointKey) *Task {
+func (s *slots) pop(e endpoint.Key) *Task {
 	w := s.endpoints[e]
 	if w == nil || len(w.lane) == 0 || !s.acquire(e, Feed) {
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
 
@@ -30,6 +31,36 @@ type home interface {
 
 	// judgeable reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in judgePause.
 	judgeable(now time.Time) bool
+}
+
+// maxRemembered limits the homes, and what else is kept of companies and endpoints. At the limit, the courier drops all entries. It costs
+// less to make them again than to track the order of use in every look-up.
+const maxRemembered = 10_000
+
+// homes holds the home of each endpoint's bounds. It stays when the endpoint's configuration changes.
+type homes struct {
+	mu    sync.Mutex
+	known map[endpoint.Key]home
+}
+
+// home returns the home of an endpoint's bounds.
+func (c *Courier) home(company store.Company, provider, incarnation string) home {
+	c.homes.mu.Lock()
+	defer c.homes.mu.Unlock()
+	key := endpoint.Key{Company: company.ID(), Provider: provider, Incarnation: incarnation}
+	h := c.homes.known[key]
+	if h == nil {
+		if c.homes.known == nil || len(c.homes.known) >= maxRemembered {
+			c.homes.known = map[endpoint.Key]home{}
+		}
+		h = c.newHome(company, provider, incarnation)
+		c.homes.known[key] = h
+	}
+	return h
+}
+
+func (c *Courier) homeOf(e *endpoint.Endpoint) home {
+	return c.home(e.Company, e.Provider, e.Incarnation)
 }
 
 // vitals holds what only this process knows of an endpoint.
@@ -142,7 +173,7 @@ func (m *memory) change(_ context.Context, change func(*bounds, time.Time, strin
 // Breaker returns the state of an endpoint's breaker as of now, and the pause of an endpoint that gets no attempts now; nil if it
 // does.
 func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, incarnation string) (BreakerState, *delivery.Pause, error) {
-	b, err := c.known.home(company, provider, incarnation).seen(ctx, true)
+	b, err := c.home(company, provider, incarnation).seen(ctx, true)
 	if err != nil {
 		return "", nil, err
 	}
@@ -157,7 +188,7 @@ func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, 
 // Resume ends the pause of an endpoint. Other processes notice it within a second. It returns the pause that it has ended; ok is
 // false if there was none.
 func (c *Courier) Resume(ctx context.Context, company store.Company, provider, incarnation string) (p delivery.Pause, ok bool, err error) {
-	h := c.known.home(company, provider, incarnation)
+	h := c.home(company, provider, incarnation)
 	if _, err := h.seen(ctx, true); err != nil {
 		return p, false, err
 	}
@@ -170,20 +201,20 @@ func (c *Courier) Resume(ctx context.Context, company store.Company, provider, i
 	return p, ok && err == nil, err
 }
 
-// Pause returns the pause of the endpoint, as far as this process has seen; ok is false if it gets attempts.
-func (e *Endpoint) Pause(now time.Time) (p delivery.Pause, ok bool) {
-	b, _ := e.home.seen(context.Background(), false)
-	return b.Circuit.pause(now)
+// Pause returns the pause of an endpoint, as far as this process has seen; ok is false if it gets attempts.
+func (c *Courier) Pause(e *endpoint.Endpoint) (p delivery.Pause, ok bool) {
+	b, _ := c.homeOf(e).seen(context.Background(), false)
+	return b.Circuit.pause(c.Now())
 }
 
 // occupied bounds how long a recovery has an endpoint to itself: longer than a run of it and the attempts that the run has begun.
 const occupied = 130 * time.Second
 
 // Occupy makes sure that no other recovery sends to the endpoint until end is called. Otherwise the error is store.ErrConflict.
-func (c *Courier) Occupy(ctx context.Context, e *Endpoint) (end func(), err error) {
+func (c *Courier) Occupy(ctx context.Context, e *endpoint.Endpoint) (end func(), err error) {
 	ctx = context.WithoutCancel(ctx)
-	busy := false
-	err = e.home.change(ctx, func(b *bounds, now time.Time, _ string) bool {
+	h, busy := c.homeOf(e), false
+	err = h.change(ctx, func(b *bounds, now time.Time, _ string) bool {
 		busy = now.Before(b.Occupied)
 		b.Occupied = now.Add(occupied)
 		return !busy
@@ -192,7 +223,7 @@ func (c *Courier) Occupy(ctx context.Context, e *Endpoint) (end func(), err erro
 		err = store.ErrConflict
 	}
 	return func() {
-		err := e.home.change(ctx, func(b *bounds, _ time.Time, idle string) bool {
+		err := h.change(ctx, func(b *bounds, _ time.Time, idle string) bool {
 			b.Occupied = time.Time{}
 			b.yield(idle)
 			return true

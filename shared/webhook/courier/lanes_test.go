@@ -3,6 +3,8 @@ package courier
 import (
 	"testing"
 	"time"
+
+	"orgops/shared/webhook/endpoint"
 )
 
 // TestLanes_Overflow fills a lane to its limit and checks that every accepted task begins. It tests the lanes
@@ -13,7 +15,7 @@ func TestLanes_Overflow(t *testing.T) {
 	s := newSlots(TotalSlots, func() time.Time { return time.Unix(1_771_840_800, 0) })
 	begun := 0
 	s.work = func(*Task) {}
-	e := EndpointKey{Company: "a", Provider: "webhook"}
+	e := endpoint.Key{Company: "a", Provider: "webhook"}
 	places := firstWindow + maxWaiting
 	for n := range places + over {
 		ok, want := s.enter(&Task{slot: e}), n < places

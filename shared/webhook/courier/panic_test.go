@@ -18,6 +18,7 @@ import (
 	"orgops/shared/testkit/logtest"
 	"orgops/shared/testkit/worktest"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -63,7 +64,7 @@ type panicking struct {
 	vault   *keys
 	faulty  *worktest.Store
 	log     *logtest.Log
-	failing func(context.Context, *courier.Endpoint) time.Time
+	failing func(context.Context, *endpoint.Endpoint) time.Time
 	shares  atomic.Int64 // writes of shared bounds
 }
 
@@ -223,7 +224,7 @@ func TestCourier_Panic_Judging(t *testing.T) {
 	every(t, all, func(p *panicking, source courier.Source) {
 		p.given(source)
 		p.receiver.Status(http.StatusNotFound)
-		p.failing = func(context.Context, *courier.Endpoint) time.Time { panic(confidential) }
+		p.failing = func(context.Context, *endpoint.Endpoint) time.Time { panic(confidential) }
 		if o := p.make(source); o != (courier.Outcome{}) {
 			p.T.Errorf("outcome %+v, want none", o)
 		}

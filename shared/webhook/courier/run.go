@@ -8,6 +8,7 @@ import (
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
 
@@ -85,7 +86,7 @@ func (c *Courier) step(ctx context.Context, t *Task) (next phase) {
 
 // place gets a slot for a task. It does not read anything before, unless an earlier process may have made the attempt.
 func (c *Courier) place(ctx context.Context, t *Task) phase {
-	t.slot = EndpointKey{Company: t.Company.ID(), Provider: delivery.EndpointOf(t.Key), Incarnation: t.Incarnation}
+	t.slot = endpoint.Key{Company: t.Company.ID(), Provider: delivery.EndpointOf(t.Key), Incarnation: t.Incarnation}
 	t.budget, t.free = post.RetryTimeout, freeRetries
 	if t.Source == Feed {
 		t.budget, t.free = c.First, freeFirst
@@ -146,17 +147,33 @@ func (c *Courier) ask(ctx context.Context, t *Task) phase {
 	return asked
 }
 
+// current returns the endpoint of a task as it is now.
+func (c *Courier) current(ctx context.Context, t *Task) (e *endpoint.Endpoint, err error) {
+	switch {
+	case t.Endpoint != nil:
+		e = t.Endpoint
+	case t.Source == Backlog:
+		return c.Read(ctx, t.Company, t.slot.Provider)
+	default:
+		if e, err = c.Endpoint(ctx, t.Company, t.slot.Provider); err != nil {
+			return nil, err
+		}
+	}
+	return c.Current(ctx, e)
+}
+
 // admit asks the endpoint's bounds for an attempt. If they refuse it, the task's outcome tells when to ask again. An endpoint whose
 // secrets could not be decrypted waits for the key service.
 func (c *Courier) admit(ctx context.Context, t *Task) (ok bool) {
 	e, now := t.Endpoint, c.Now()
-	if e.sealed {
-		t.outcome = Outcome{Until: now.Add(sealedWait + c.Spill()), Broken: true}
+	if e.Sealed {
+		t.outcome = Outcome{Until: now.Add(endpoint.SealedWait + c.Spill()), Broken: true}
 		return false
 	}
-	by, ok := e.home.admit(ctx, t)
+	t.home = c.homeOf(e)
+	by, ok := t.home.admit(ctx, t)
 	if !ok {
-		b, _ := e.home.seen(ctx, false)
+		b, _ := t.home.seen(ctx, false)
 		t.outcome = Outcome{Until: by, Broken: b.Circuit.state(now) != BreakerClosed}
 		return false
 	}

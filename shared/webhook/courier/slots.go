@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
 
@@ -24,7 +25,7 @@ type slots struct {
 	mu        sync.Mutex
 	inFlight  int
 	companies map[string]int
-	endpoints map[EndpointKey]*window
+	endpoints map[endpoint.Key]*window
 	fed       [2]struct { // the companies that asked last for a slot for a first attempt
 		company string
 		at      time.Time
@@ -43,24 +44,20 @@ const TotalSlots = 2048
 // shareOfLeft sets how many times the slots that its company has left an endpoint may hold.
 const shareOfLeft = 3
 
-// EndpointKey identifies an endpoint across companies. An endpoint that is deleted and configured again has another incarnation, and
-// so shares neither slots nor health with the former one.
-type EndpointKey struct{ Company, Provider, Incarnation string }
-
 func newSlots(total int, now func() time.Time) *slots {
 	return &slots{
-		total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{},
+		total: total, now: now, companies: map[string]int{}, endpoints: map[endpoint.Key]*window{},
 	}
 }
 
 // take takes a slot for an attempt if the endpoint's window, its company's share and the total have room. It never waits.
-func (s *slots) take(e EndpointKey, from Source) bool {
+func (s *slots) take(e endpoint.Key, from Source) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.acquire(e, from)
 }
 
-func (s *slots) acquire(e EndpointKey, from Source) bool {
+func (s *slots) acquire(e endpoint.Key, from Source) bool {
 	now := s.now()
 	w := s.window(e, now)
 	if from == Feed {
@@ -84,7 +81,7 @@ func (s *slots) acquire(e EndpointKey, from Source) bool {
 }
 
 // share returns how many slots an endpoint may hold for its company's sake.
-func (s *slots) share(e EndpointKey, w *window) int {
+func (s *slots) share(e endpoint.Key, w *window) int {
 	left := s.total - s.inFlight - s.companies[e.Company]
 	return min(shareOfLeft*left, w.inFlight()+left)
 }
@@ -92,7 +89,7 @@ func (s *slots) share(e EndpointKey, w *window) int {
 // pace returns when the next attempt of a backlog begins. While another company makes first attempts, the attempts of a backlog are
 // spread over the time of an answer. Hundreds that begin at once would also end at once, and the other company would wait for all of
 // their records. A Lambda, which would pay for the wait, does not wait.
-func (s *slots) pace(e EndpointKey) time.Time {
+func (s *slots) pace(e endpoint.Key) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -106,7 +103,7 @@ func (s *slots) pace(e EndpointKey) time.Time {
 }
 
 // comeback returns when a delivery that found no slot should ask again: after those that found none before it, and after least.
-func (s *slots) comeback(e EndpointKey, least time.Duration) time.Time {
+func (s *slots) comeback(e endpoint.Key, least time.Duration) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -115,13 +112,13 @@ func (s *slots) comeback(e EndpointKey, least time.Duration) time.Time {
 }
 
 // release returns a slot.
-func (s *slots) release(e EndpointKey, from Source) {
+func (s *slots) release(e endpoint.Key, from Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free(e, from)
 }
 
-func (s *slots) free(e EndpointKey, from Source) {
+func (s *slots) free(e endpoint.Key, from Source) {
 	s.inFlight--
 	if s.companies[e.Company]--; s.companies[e.Company] <= 0 {
 		delete(s.companies, e.Company)
@@ -130,7 +127,7 @@ func (s *slots) free(e EndpointKey, from Source) {
 }
 
 // record adapts the endpoint's window to the result of an attempt that holds a slot.
-func (s *slots) record(e EndpointKey, r post.Result) {
+func (s *slots) record(e endpoint.Key, r post.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.endpoints[e]
@@ -143,21 +140,21 @@ func (s *slots) record(e EndpointKey, r post.Result) {
 }
 
 // unrecorded counts the attempts of an endpoint's backlog whose records are being written.
-func (s *slots) unrecorded(e EndpointKey, more int) {
+func (s *slots) unrecorded(e endpoint.Key, more int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.window(e, s.now()).unrecorded += more
 }
 
 // window returns an endpoint's window. It makes a new one after a minute without attempts.
-func (s *slots) window(e EndpointKey, now time.Time) *window {
+func (s *slots) window(e endpoint.Key, now time.Time) *window {
 	w := s.endpoints[e]
 	if w != nil && (w.busy() || now.Sub(w.used) < windowExpires) {
 		w.used = now
 		return w
 	}
 	if len(s.endpoints) >= maxRemembered {
-		maps.DeleteFunc(s.endpoints, func(_ EndpointKey, idle *window) bool { return !idle.busy() })
+		maps.DeleteFunc(s.endpoints, func(_ endpoint.Key, idle *window) bool { return !idle.busy() })
 	}
 	w = newWindow(s.total, now)
 	s.endpoints[e] = w

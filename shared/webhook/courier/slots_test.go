@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
 
@@ -24,12 +25,12 @@ func newPool(t *testing.T, total int) *pool {
 	return &pool{Slots: courier.NewSlots(total, clock.Now), t: t, clock: clock}
 }
 
-func key(company, provider string) courier.EndpointKey {
-	return courier.EndpointKey{Company: company, Provider: provider}
+func key(company, provider string) endpoint.Key {
+	return endpoint.Key{Company: company, Provider: provider}
 }
 
 // fill takes slots until one is refused.
-func (p *pool) fill(e courier.EndpointKey, path courier.Source) (n int) {
+func (p *pool) fill(e endpoint.Key, path courier.Source) (n int) {
 	for p.Take(e, path) {
 		n++
 	}
@@ -37,7 +38,7 @@ func (p *pool) fill(e courier.EndpointKey, path courier.Source) (n int) {
 }
 
 // wantFill checks how many slots an endpoint gets.
-func (p *pool) wantFill(e courier.EndpointKey, want int) {
+func (p *pool) wantFill(e endpoint.Key, want int) {
 	p.t.Helper()
 	if got := p.fill(e, courier.Feed); got != want {
 		p.t.Errorf("%v gets %d slots, want %d", e, got, want)
@@ -45,14 +46,14 @@ func (p *pool) wantFill(e courier.EndpointKey, want int) {
 }
 
 // end records n equal outcomes and then releases their slots, as attempts that end together.
-func (p *pool) end(e courier.EndpointKey, n int, o post.Result) {
+func (p *pool) end(e endpoint.Key, n int, o post.Result) {
 	for range n {
 		p.Record(e, o)
 	}
 	p.release(e, courier.Feed, n)
 }
 
-func (p *pool) release(e courier.EndpointKey, path courier.Source, n int) {
+func (p *pool) release(e endpoint.Key, path courier.Source, n int) {
 	for range n {
 		p.Release(e, path)
 	}
@@ -176,7 +177,7 @@ func TestSlots_Idle(t *testing.T) {
 func TestSlots_Shares(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, 30)
-	grown := func(e courier.EndpointKey) {
+	grown := func(e endpoint.Key) {
 		n := p.fill(e, courier.Feed)
 		p.end(e, n, answer(time.Second))
 	}

@@ -10,6 +10,7 @@ import (
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
 
@@ -43,17 +44,17 @@ type Task struct {
 
 	// Endpoint is where the delivery goes. The engine replaces it if it has changed, and reads it if it is nil: for a Backlog, always from
 	// the store.
-	Endpoint *Endpoint
+	Endpoint *endpoint.Endpoint
 	// Failing tells since when an endpoint has been failing, zero if it is not. The engine asks after a failed attempt, at most once a
 	// minute. nil: it does not ask.
-	Failing func(context.Context, *Endpoint) time.Time
+	Failing func(context.Context, *endpoint.Endpoint) time.Time
 	// Select gives the payload of a whole delivery the form that the endpoint gets, or holds the delivery. nil: the source has done so.
-	Select func(context.Context, *Endpoint, *delivery.Delivery)
+	Select func(context.Context, *endpoint.Endpoint, *delivery.Delivery)
 	// Done gets the outcome of a task that was started, from another goroutine.
 	Done func(Outcome)
 
 	phase   phase
-	slot    EndpointKey
+	slot    endpoint.Key
 	slotted bool          // it holds a slot that it gives back itself
 	waits   time.Time     // since when it waits in its lane
 	budget  time.Duration // that the attempt may take
@@ -62,6 +63,7 @@ type Task struct {
 	outcome Outcome
 	met     []func(Outcome) // of tasks of the same delivery that came meanwhile; guarded by records
 
+	home     home      // of its endpoint's bounds
 	admitted bool      // it holds the permission of the endpoint's bounds
 	begins   time.Time // the attempt must have begun before; zero: it may begin at any time
 }
@@ -95,7 +97,7 @@ func (c *Courier) later(ctx context.Context, t *Task, o Outcome) phase {
 func (c *Courier) leave(ctx context.Context, t *Task) {
 	if t.admitted {
 		t.admitted = false
-		t.Endpoint.home.leave(ctx)
+		t.home.leave(ctx)
 	}
 }
 
