@@ -19,6 +19,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/parked"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/queue"
@@ -154,11 +155,11 @@ func TestDispatcher_Queued(t *testing.T) {
 	run.State = syncrun.Cancelled
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 
-	rec := delivery.StoredRecovery{Recovery: delivery.Recovery{ID: id.New(), Provider: "webhook", State: delivery.RecoveryRequested}}
-	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
+	rec := recovery.Stored{Recovery: recovery.Recovery{ID: id.New(), Provider: "webhook", State: recovery.Requested}}
+	r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
 	wantMessage(r, r.Retries, "a recovery", delivery.Job{Company: "a", Recovery: rec.ID})
-	rec.State = delivery.RecoveryFinished
-	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
+	rec.State = recovery.Finished
+	r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
 
 	d := delivery.Delivery{Head: delivery.Head{EventID: id.New(), Endpoint: "webhook", State: delivery.Held}, Payload: json.RawMessage(`{"generation":1}`)}
 	key := delivery.Key(d.EventID, d.Endpoint)
@@ -190,7 +191,7 @@ func TestDispatcher_Lookout(t *testing.T) {
 			Company: "a", Key: delivery.Key(d.EventID, d.Endpoint), Entity: delivery.Entity, At: now, New: &store.Image{Version: 1, Body: body},
 		})
 	}
-	at, _, subject, _ := delivery.TransitionOf(changes[0]).Lookout()
+	at, subject, _ := delivery.TransitionOf(changes[0]).Lookout()
 	want := r.Company("a").Timer(at, delivery.OverdueTimer, subject)
 	var timers atomic.Int64
 	r.faulty.Before(func(ops []store.Op) error {

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -49,7 +49,7 @@ func (s *service) effects() effects {
 	i, _, err := integration.Load(s.t.Context(), s.company(), "feed")
 	errtest.Must(s.t, err)
 	e := effects{
-		Runs: len(all[syncrun.Run](s, syncrun.Prefix)), Recoveries: len(all[delivery.Recovery](s, delivery.RecoveryPrefix)),
+		Runs: len(all[syncrun.Run](s, syncrun.Prefix)), Recoveries: len(all[recovery.Recovery](s, recovery.Prefix)),
 		FeedEnabled: i.Enabled, Timeline: s.entries(),
 	}
 	for _, r := range all[recommendation.Stored](s, recommendation.Prefix) {

@@ -412,7 +412,7 @@ func TestCertify_OffersRecovery(t *testing.T) {
 	}
 	status = 0
 	got := s.certify("webhook")
-	if diff := cmp.Diff(&recovery{Held: 3, Method: "POST", Href: s.at("/webhook/recover")}, got.Recover); diff != "" {
+	if diff := cmp.Diff(&offer{Held: 3, Method: "POST", Href: s.at("/webhook/recover")}, got.Recover); diff != "" {
 		t.Fatalf("offer differs (-want +got):\n%s", diff)
 	}
 	s.Do(got.Recover.Method, got.Recover.Href, s.A.Token, map[string]any{"since": s.clock.Now().Add(-time.Hour)}).Want(202)

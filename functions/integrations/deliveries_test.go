@@ -16,6 +16,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -302,19 +303,19 @@ func TestRecover(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var got delivery.Recovery
+			var got recovery.Recovery
 			s.do("POST", "/webhook/recover", tt.body).Want(202).JSON(&got)
-			want := delivery.Recovery{
-				ID: got.ID, Provider: "webhook", Since: tt.since, Until: tt.until, State: delivery.RecoveryRequested,
+			want := recovery.Recovery{
+				ID: got.ID, Provider: "webhook", Since: tt.since, Until: tt.until, State: recovery.Requested,
 				RequestedBy: s.A.UserID, RequestedAt: now,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("recovery differs (-want +got):\n%s", diff)
 			}
-			var stored delivery.StoredRecovery
-			_, err := s.company().Get(t.Context(), delivery.RecoveryKey(got.ID), &stored)
+			var stored recovery.Stored
+			_, err := s.company().Get(t.Context(), recovery.Key(got.ID), &stored)
 			errtest.Must(t, err)
-			if diff := cmp.Diff(delivery.StoredRecovery{Recovery: want, Incarnation: s.incarnation("webhook")}, stored); diff != "" {
+			if diff := cmp.Diff(recovery.Stored{Recovery: want, Incarnation: s.incarnation("webhook")}, stored); diff != "" {
 				t.Errorf("stored recovery differs (-want +got):\n%s", diff)
 			}
 		})

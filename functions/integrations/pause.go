@@ -7,6 +7,7 @@ import (
 	"orgops/functions/integrations/shown"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -31,10 +32,10 @@ func (d Deps) resumeIntegration(ctx context.Context, in *ProviderInput) (*recove
 	if pause.Until.After(now) {
 		by = pause.Until.UTC().Add(delivery.PauseSpread)
 	}
-	r := delivery.Recovery{
+	r := recovery.Recovery{
 		ID: id.At(now, c.ID(), in.Provider, endpoint.Incarnation, pause.Until.String()), Provider: in.Provider,
 		Since: now.Add(-resumeWindow), Until: now, Only: delivery.Waiting, DueBy: &by,
-		State: delivery.RecoveryRequested, RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
+		State: recovery.Requested, RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 	}
 	if err := c.Commit(ctx, r.Request(c, endpoint.Incarnation)); err != nil {
 		return nil, store.Fault(err, "")

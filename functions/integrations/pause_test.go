@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/insight/projection"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/courier"
@@ -125,10 +126,10 @@ func TestResume(t *testing.T) {
 	later := waiting
 	later.Enqueue(s.clock.Now().Add(time.Hour))
 	var one paused
-	var r delivery.Recovery
+	var r recovery.Recovery
 	s.do("GET", "/webhook", nil).Want(200).JSON(&one)
 	s.do("POST", "/webhook/resume", nil).Want(http.StatusAccepted).JSON(&r)
-	stored := delivery.StoredRecovery{Recovery: r, Incarnation: s.incarnation("webhook")}
+	stored := recovery.Stored{Recovery: r, Incarnation: s.incarnation("webhook")}
 	for d, want := range map[*delivery.Delivery]bool{&waiting: true, &later: false} {
 		if got := stored.Includes(*d, s.clock.Now()); got != want {
 			t.Errorf("the recovery includes a delivery due at %v: %t, want %t", d.NextAttemptAt, got, want)

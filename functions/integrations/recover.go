@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"orgops/shared/base/id"
-	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -21,7 +21,7 @@ type recoverInput struct {
 	Body RecoverRequest
 }
 
-type recoverOutput struct{ Body delivery.Recovery }
+type recoverOutput struct{ Body recovery.Recovery }
 
 // recoverIntegration commits the request. The dispatcher sends the queue message when it receives the change, and the
 // retrier processes the window.
@@ -31,12 +31,12 @@ func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recove
 		return nil, err
 	}
 	now := d.Now().UTC()
-	since, until, err := delivery.ClampWindow(in.Body.Since, in.Body.Until, now)
+	since, until, err := recovery.Clamp(in.Body.Since, in.Body.Until, now)
 	if err != nil {
 		return nil, err
 	}
-	r := delivery.Recovery{
-		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: delivery.RecoveryRequested,
+	r := recovery.Recovery{
+		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: recovery.Requested,
 		RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 	}
 	c := web.Tenant(ctx)

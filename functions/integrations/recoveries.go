@@ -7,13 +7,14 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
 // RecoveryProgress shows a recovery and what became of its deliveries.
 type RecoveryProgress struct {
-	delivery.Recovery
+	recovery.Recovery
 	Counts RecoveryCounts `json:"counts" doc:"what became of the deliveries of the window"`
 }
 
@@ -46,8 +47,8 @@ func (d Deps) getRecovery(ctx context.Context, in *recoveryInput) (*web.Tagged[R
 	if !id.Valid(in.Recovery) {
 		return nil, fault.New(fault.NotFound, missing)
 	}
-	var stored delivery.StoredRecovery
-	if _, err := web.Tenant(ctx).Get(ctx, delivery.RecoveryKey(in.Recovery), &stored); err != nil {
+	var stored recovery.Stored
+	if _, err := web.Tenant(ctx).Get(ctx, recovery.Key(in.Recovery), &stored); err != nil {
 		return nil, store.Fault(err, missing)
 	}
 	if stored.Provider != in.Provider {
@@ -62,7 +63,7 @@ func (d Deps) getRecovery(ctx context.Context, in *recoveryInput) (*web.Tagged[R
 }
 
 // countRecovery counts the deliveries of a recovery's window.
-func countRecovery(ctx context.Context, c store.Company, r delivery.StoredRecovery) (RecoveryCounts, error) {
+func countRecovery(ctx context.Context, c store.Company, r recovery.Stored) (RecoveryCounts, error) {
 	counts := RecoveryCounts{Requested: r.Recovered}
 	q := r.Window()
 	for range maxCounted {

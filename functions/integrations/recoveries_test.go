@@ -10,6 +10,7 @@ import (
 	"orgops/functions/integrations"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -19,12 +20,12 @@ func TestRecovery(t *testing.T) {
 	s := setup(t)
 	s.configure("webhook", "https://example.com/")
 	now := s.clock.Now()
-	r := delivery.Recovery{
-		ID: id.New(), Provider: "webhook", Since: now.Add(-time.Hour), Until: now, State: delivery.RecoveryFinished, Recovered: 7,
+	r := recovery.Recovery{
+		ID: id.New(), Provider: "webhook", Since: now.Add(-time.Hour), Until: now, State: recovery.Finished, Recovered: 7,
 		RequestedAt: now, FinishedAt: &now,
 	}
-	stored := delivery.StoredRecovery{Recovery: r, Incarnation: s.incarnation("webhook")}
-	errtest.Must(t, s.company().Commit(t.Context(), s.company().Create(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, stored)))
+	stored := recovery.Stored{Recovery: r, Incarnation: s.incarnation("webhook")}
+	errtest.Must(t, s.company().Commit(t.Context(), s.company().Create(recovery.Key(r.ID), recovery.Entity, stored)))
 	n := 0
 	again := func(endpoint string, at time.Time, recovery string, state delivery.State) {
 		n++

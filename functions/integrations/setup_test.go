@@ -176,11 +176,11 @@ type report struct {
 		Required                 bool
 		Evidence                 []struct{ Value float64 }
 	}
-	Recover *recovery
+	Recover *offer
 }
 
-// recovery decodes a report's offer to send what was held.
-type recovery struct {
+// offer decodes a report's offer to send what was held.
+type offer struct {
 	Held         int
 	Method, Href string
 }

@@ -11,6 +11,7 @@ import (
 
 	"orgops/functions/operations"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
@@ -115,7 +116,7 @@ func TestReplay_Many(t *testing.T) {
 	var got operations.Replay
 	c.Do("POST", path(c.Harness, "/dead-letters/replay"), c.A.Token, map[string]any{"since": noon().Add(-2 * time.Hour)}).Want(202).JSON(&got)
 	stored := 0
-	for _, err := range c.items().Items(t.Context(), store.Query{Prefix: delivery.RecoveryPrefix}) {
+	for _, err := range c.items().Items(t.Context(), store.Query{Prefix: recovery.Prefix}) {
 		errtest.Must(t, err)
 		stored++
 	}
@@ -141,12 +142,12 @@ func TestReplay(t *testing.T) {
 		c.Do("POST", path(c.Harness, "/dead-letters/replay"), c.A.Token, body).Want(202).JSON(&got)
 		for _, r := range got.Recoveries {
 			providers = append(providers, r.Provider)
-			want := delivery.Recovery{Provider: r.Provider, Since: since, Until: noon(), Only: delivery.Dead, State: delivery.RecoveryRequested, RequestedBy: c.A.UserID, RequestedAt: noon()}
-			if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(delivery.Recovery{}, "ID")); diff != "" {
+			want := recovery.Recovery{Provider: r.Provider, Since: since, Until: noon(), Only: delivery.Dead, State: recovery.Requested, RequestedBy: c.A.UserID, RequestedAt: noon()}
+			if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(recovery.Recovery{}, "ID")); diff != "" {
 				t.Errorf("recovery differs (-want +got):\n%s", diff)
 			}
-			var stored delivery.StoredRecovery
-			_, err := c.items().Get(t.Context(), delivery.RecoveryKey(r.ID), &stored)
+			var stored recovery.Stored
+			_, err := c.items().Get(t.Context(), recovery.Key(r.ID), &stored)
 			errtest.Must(t, err)
 			if diff := cmp.Diff(r, stored.Recovery); diff != "" {
 				t.Errorf("stored recovery differs (-want +got):\n%s", diff)
@@ -174,7 +175,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%v: problems %+v, want one at %s", tt.body, p.Errors, tt.pointer)
 		}
 	}
-	page, err := store.For(c.Store, c.B.ID).Query(t.Context(), store.Query{Prefix: delivery.RecoveryPrefix})
+	page, err := store.For(c.Store, c.B.ID).Query(t.Context(), store.Query{Prefix: recovery.Prefix})
 	errtest.Must(t, err)
 	if len(page.Items) != 0 {
 		t.Errorf("the other company has %d recoveries, want none", len(page.Items))

@@ -9,6 +9,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -25,7 +26,7 @@ type replayInput struct{ Body ReplayRequest }
 
 // Replay answers a replay.
 type Replay struct {
-	Recoveries []delivery.Recovery `json:"recoveries" nullable:"false" doc:"a recovery for each endpoint; get-integration-recovery tells what becomes of it. None if no endpoint has dead letters"`
+	Recoveries []recovery.Recovery `json:"recoveries" nullable:"false" doc:"a recovery for each endpoint; get-integration-recovery tells what becomes of it. None if no endpoint has dead letters"`
 }
 
 type replayOutput struct{ Body Replay }
@@ -35,7 +36,7 @@ type replayOutput struct{ Body Replay }
 // processes the window.
 func (d Deps) replayDeadLetters(ctx context.Context, in *replayInput) (*replayOutput, error) {
 	now := d.Now().UTC()
-	since, until, err := delivery.ClampWindow(in.Body.Since, in.Body.Until, now)
+	since, until, err := recovery.Clamp(in.Body.Since, in.Body.Until, now)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +48,11 @@ func (d Deps) replayDeadLetters(ctx context.Context, in *replayInput) (*replayOu
 	if err != nil {
 		return nil, err
 	}
-	out := &replayOutput{Replay{Recoveries: []delivery.Recovery{}}}
+	out := &replayOutput{Replay{Recoveries: []recovery.Recovery{}}}
 	var ops []store.Op
 	for _, provider := range endpoints {
-		r := delivery.Recovery{
-			ID: id.New(), Provider: provider, Since: since, Until: until, Only: delivery.Dead, State: delivery.RecoveryRequested,
+		r := recovery.Recovery{
+			ID: id.New(), Provider: provider, Since: since, Until: until, Only: delivery.Dead, State: recovery.Requested,
 			RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 		}
 		out.Body.Recoveries = append(out.Body.Recoveries, r)

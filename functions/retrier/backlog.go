@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/endpoint"
@@ -31,7 +32,7 @@ const (
 type backlog struct {
 	*Retrier
 	company  store.Company
-	rec      *delivery.StoredRecovery
+	rec      *recovery.Stored
 	version  int64              // of rec
 	endpoint *endpoint.Endpoint // nil: it must be read again
 	ends     time.Time          // no attempt begins later
@@ -61,7 +62,7 @@ const (
 )
 
 // send runs a recovery for a while. due tells when to continue; zero means that the window is complete.
-func (r *Retrier) send(ctx context.Context, e *endpoint.Endpoint, rec *delivery.StoredRecovery, version int64) (due time.Time, err error) {
+func (r *Retrier) send(ctx context.Context, e *endpoint.Endpoint, rec *recovery.Stored, version int64) (due time.Time, err error) {
 	now := r.Now()
 	end, err := r.Courier.Occupy(ctx, e)
 	switch {
@@ -100,7 +101,7 @@ func (b *backlog) run(ctx context.Context) (due time.Time, err error) {
 	switch {
 	case b.fail != nil && !errors.Is(b.fail, store.ErrConflict): // a tenant or another worker was faster: read again
 		return time.Time{}, b.fail
-	case b.rec.State == delivery.RecoveryFinished && b.fail == nil:
+	case b.rec.State == recovery.Finished && b.fail == nil:
 		return time.Time{}, nil
 	case b.due.IsZero():
 		return b.Now(), nil

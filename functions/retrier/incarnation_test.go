@@ -8,6 +8,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 	"orgops/shared/webhook/courier"
@@ -84,18 +85,18 @@ func TestRetrier_Replaced(t *testing.T) {
 		p.wantDone("the retry", p.handle(retry), 0)
 		p.wantDeleted(retry)
 		own := p.to(2, p.latter, func(d *delivery.Delivery) { d.Hold("sandbox") })
-		for _, recovery := range []struct {
+		for _, tt := range []struct {
 			incarnation string
 			recovered   int
 		}{{p.former, 0}, {p.latter, 1}} {
-			rec := delivery.StoredRecovery{Incarnation: recovery.incarnation, Recovery: delivery.Recovery{
-				ID: id.New(), Provider: "webhook", Since: p.Clock.Now().Add(-time.Hour), Until: p.Clock.Now(), State: delivery.RecoveryRequested,
+			rec := recovery.Stored{Incarnation: tt.incarnation, Recovery: recovery.Recovery{
+				ID: id.New(), Provider: "webhook", Since: p.Clock.Now().Add(-time.Hour), Until: p.Clock.Now(), State: recovery.Requested,
 				RequestedAt: p.Clock.Now(),
 			}}
-			p.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
+			p.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
 			p.handle(delivery.Job{Company: "a", Recovery: rec.ID})
-			p.Get("a", delivery.RecoveryKey(rec.ID), &rec)
-			p.wantFinished(rec, recovery.recovered)
+			p.Get("a", recovery.Key(rec.ID), &rec)
+			p.wantFinished(rec, tt.recovered)
 		}
 		p.wantSent(0)
 		p.wantOther(1)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/worktest"
 )
@@ -54,7 +55,7 @@ func TestRetrier_Portion(t *testing.T) {
 	if n < 150 {
 		t.Errorf("%d deliveries were requested, want at least 150", n)
 	}
-	want.State, want.Recovered, want.FinishedAt = delivery.RecoveryFinished, n, new(r.Clock.Now())
+	want.State, want.Recovered, want.FinishedAt = recovery.Finished, n, new(r.Clock.Now())
 	if diff := cmp.Diff(want.Recovery, now().Recovery); diff != "" {
 		t.Errorf("recovery differs (-want +got):\n%s", diff)
 	}
@@ -99,8 +100,8 @@ func TestRetrier_Portion_Conflict(t *testing.T) {
 		t.Errorf("due at %v, want at once, at %v", due, r.Clock.Now())
 	}
 	rec := now()
-	if rec.State != delivery.RecoveryRequested {
-		t.Errorf("state after one page = %q, want %q", rec.State, delivery.RecoveryRequested)
+	if rec.State != recovery.Requested {
+		t.Errorf("state after one page = %q, want %q", rec.State, recovery.Requested)
 	}
 	if rec.After == "" {
 		t.Error("after one page the recovery has no position, want the last delivery's key")
@@ -162,7 +163,7 @@ func TestRetrier_Portion_Portions(t *testing.T) {
 		}
 	}
 	r.handle(j)
-	if rec := now(); rec.State != delivery.RecoveryFinished {
+	if rec := now(); rec.State != recovery.Finished {
 		t.Errorf("after the portion was drained the recovery is %s with %d deliveries, want finished", rec.State, rec.Recovered)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 )
 
@@ -33,19 +34,19 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, job delive
 }
 
 // turnOf reads the recovery of a job. version is 0 if the job has no effect any more.
-func turnOf(ctx context.Context, company store.Company, job delivery.Job) (rec delivery.StoredRecovery, version int64, err error) {
-	item, err := company.Get(context.WithoutCancel(ctx), delivery.RecoveryKey(job.Recovery), &rec)
+func turnOf(ctx context.Context, company store.Company, job delivery.Job) (rec recovery.Stored, version int64, err error) {
+	item, err := company.Get(context.WithoutCancel(ctx), recovery.Key(job.Recovery), &rec)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return rec, 0, nil
-	case err != nil || rec.State == delivery.RecoveryFinished || rec.Turn != job.Turn:
+	case err != nil || rec.State == recovery.Finished || rec.Turn != job.Turn:
 		return rec, 0, err
 	}
 	return rec, item.Version, nil
 }
 
 // run works on a recovery for a while. due tells when to continue; zero means that the window is complete.
-func (r *Retrier) run(ctx context.Context, company store.Company, rec delivery.StoredRecovery, version int64) (due time.Time, err error) {
+func (r *Retrier) run(ctx context.Context, company store.Company, rec recovery.Stored, version int64) (due time.Time, err error) {
 	finishing := context.WithoutCancel(ctx)
 	e, err := r.Courier.Endpoint(finishing, company, rec.Provider)
 	if err != nil {
@@ -84,7 +85,7 @@ const (
 
 // drained begins the next portion of a recovery, larger or smaller than the last one, if most of the last one is drained or it has
 // taken too long. Otherwise due tells when to look again. It looks only at the page that was put into the queue last.
-func (r *Retrier) drained(ctx context.Context, company store.Company, rec *delivery.StoredRecovery) (due time.Time, err error) {
+func (r *Retrier) drained(ctx context.Context, company store.Company, rec *recovery.Stored) (due time.Time, err error) {
 	if rec.Fed == 0 || rec.Fed < rec.Portion {
 		return time.Time{}, nil
 	}
@@ -109,7 +110,7 @@ func (r *Retrier) drained(ctx context.Context, company store.Company, rec *deliv
 }
 
 // untried counts the deliveries of the page that a recovery has put into the queue last, and those that wait for their first attempt.
-func (r *Retrier) untried(ctx context.Context, company store.Company, rec *delivery.StoredRecovery) (untried, all int, err error) {
+func (r *Retrier) untried(ctx context.Context, company store.Company, rec *recovery.Stored) (untried, all int, err error) {
 	q := rec.Window()
 	q.After, q.Limit, q.To = rec.Last, store.MaxOps-1, rec.After
 	page, err := company.Query(ctx, q)

@@ -7,6 +7,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
@@ -40,14 +41,14 @@ func (r *running) window(n int, edit ...func(*delivery.Delivery)) (from time.Tim
 	return from
 }
 
-func (r *running) recover(from, to time.Time) (delivery.Job, func() delivery.StoredRecovery) {
+func (r *running) recover(from, to time.Time) (delivery.Job, func() recovery.Stored) {
 	r.T.Helper()
-	rec := delivery.StoredRecovery{Recovery: delivery.Recovery{
-		ID: id.New(), Provider: "webhook", Since: from, Until: to, State: delivery.RecoveryRequested, RequestedAt: r.Clock.Now(),
+	rec := recovery.Stored{Recovery: recovery.Recovery{
+		ID: id.New(), Provider: "webhook", Since: from, Until: to, State: recovery.Requested, RequestedAt: r.Clock.Now(),
 	}}
-	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
-	return delivery.Job{Company: "a", Recovery: rec.ID}, func() (now delivery.StoredRecovery) {
-		r.Get("a", delivery.RecoveryKey(rec.ID), &now)
+	r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
+	return delivery.Job{Company: "a", Recovery: rec.ID}, func() (now recovery.Stored) {
+		r.Get("a", recovery.Key(rec.ID), &now)
 		return now
 	}
 }
@@ -63,7 +64,7 @@ func (r *running) holds(n int) []delivery.Job {
 }
 
 // recoverAll requests a recovery of everything.
-func (r *running) recoverAll() (delivery.Job, func() delivery.StoredRecovery) {
+func (r *running) recoverAll() (delivery.Job, func() recovery.Stored) {
 	r.T.Helper()
 	return r.recover(r.Clock.Now().Add(-time.Hour), r.Clock.Now())
 }
@@ -79,9 +80,9 @@ func (r *running) count() map[delivery.State]int {
 }
 
 // wantFinished checks that a recovery has finished, with so many deliveries.
-func (r *running) wantFinished(rec delivery.StoredRecovery, recovered int) {
+func (r *running) wantFinished(rec recovery.Stored, recovered int) {
 	r.T.Helper()
-	if rec.State != delivery.RecoveryFinished {
+	if rec.State != recovery.Finished {
 		r.T.Errorf("the recovery is %s, want finished", rec.State)
 	}
 	if rec.FinishedAt == nil {

@@ -14,6 +14,7 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
@@ -119,7 +120,7 @@ func TestRetrier_Send_Breaker(t *testing.T) {
 		if first > window+5 {
 			t.Errorf("%d attempts until the breaker has opened, want at most %d", first, window+5)
 		}
-		if rec := now(); rec.State != delivery.RecoveryRequested {
+		if rec := now(); rec.State != recovery.Requested {
 			t.Errorf("the recovery is %s while deliveries wait, want requested", rec.State)
 		}
 		r.receiver.Answer(nil)

@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/queue"
 	"orgops/shared/testkit/errtest"
@@ -170,9 +171,9 @@ func (r *running) handle(job any) (due time.Time) {
 }
 
 // turn returns the recovery of a job; the zero one of another job.
-func (r *running) turn(j delivery.Job) (rec delivery.StoredRecovery) {
+func (r *running) turn(j delivery.Job) (rec recovery.Stored) {
 	if j.Recovery != "" {
-		r.Get("a", delivery.RecoveryKey(j.Recovery), &rec)
+		r.Get("a", recovery.Key(j.Recovery), &rec)
 	}
 	return rec
 }

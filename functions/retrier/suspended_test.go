@@ -6,6 +6,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/suspension"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
@@ -28,7 +29,7 @@ func TestRetrier_Suspended(t *testing.T) {
 	_, err = suspension.Resume(t.Context(), c, r.Clock.Now())
 	errtest.Must(t, err)
 	r.Deps.Courier.Forget("a") // as the dispatcher does when it sees the change
-	asked := worktest.All[delivery.StoredRecovery](r.Harness, "a", delivery.RecoveryPrefix)
+	asked := worktest.All[recovery.Stored](r.Harness, "a", recovery.Prefix)
 	if len(asked) != 1 {
 		t.Fatalf("%d recoveries, want 1", len(asked))
 	}

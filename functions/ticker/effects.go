@@ -12,6 +12,7 @@ import (
 	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -35,7 +36,7 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.demote(ctx, c, timer.Subject)
 	case delivery.OverdueTimer:
 		return t.overdue(ctx, c, timer.Subject)
-	case delivery.RecoveryTimer:
+	case recovery.OverdueTimer:
 		return t.lostRecovery(ctx, c, timer.Subject)
 	case syncrun.OverdueTimer:
 		return t.lostRun(ctx, c, timer.Subject)

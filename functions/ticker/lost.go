@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
 )
@@ -35,8 +35,8 @@ func (t *Ticker) lostRun(ctx context.Context, c store.Company, runID string) ([]
 
 // lostRecovery puts a recovery into the queue again whose queue message was lost.
 func (t *Ticker) lostRecovery(ctx context.Context, c store.Company, recoveryID string) ([]store.Op, error) {
-	var rec delivery.StoredRecovery
-	item, err := c.Get(ctx, delivery.RecoveryKey(recoveryID), &rec)
+	var rec recovery.Stored
+	item, err := c.Get(ctx, recovery.Key(recoveryID), &rec)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/testkit/errtest"
 )
@@ -82,31 +82,31 @@ func TestTicker_LostScheduledRun(t *testing.T) {
 func TestTicker_LostRecovery(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		state     delivery.RecoveryState
+		state     recovery.State
 		requested time.Duration // ago
 		due       time.Duration
 		turn      int
 	}{
-		"lost at once":   {delivery.RecoveryRequested, 16 * time.Minute, 0, 1},
-		"lost later":     {delivery.RecoveryRequested, 5 * time.Hour, -16 * time.Minute, 2},
-		"due later":      {delivery.RecoveryRequested, 5 * time.Hour, time.Minute, 1},
-		"just requested": {delivery.RecoveryRequested, time.Minute, 0, 0},
-		"finished":       {delivery.RecoveryFinished, 5 * time.Hour, 0, 0},
+		"lost at once":   {recovery.Requested, 16 * time.Minute, 0, 1},
+		"lost later":     {recovery.Requested, 5 * time.Hour, -16 * time.Minute, 2},
+		"due later":      {recovery.Requested, 5 * time.Hour, time.Minute, 1},
+		"just requested": {recovery.Requested, time.Minute, 0, 0},
+		"finished":       {recovery.Finished, 5 * time.Hour, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t)
 			now := r.Clock.Now()
-			rec := delivery.StoredRecovery{Recovery: delivery.Recovery{ID: "r", Provider: "webhook", State: tt.state, RequestedAt: now.Add(-tt.requested)}}
+			rec := recovery.Stored{Recovery: recovery.Recovery{ID: "r", Provider: "webhook", State: tt.state, RequestedAt: now.Add(-tt.requested)}}
 			if tt.due != 0 {
 				rec.Ask(now.Add(tt.due))
 			}
-			r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
+			r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
 			c := r.Company("a")
-			errtest.Must(t, c.Commit(t.Context(), c.Timer(now, delivery.RecoveryTimer, rec.ID)))
+			errtest.Must(t, c.Commit(t.Context(), c.Timer(now, recovery.OverdueTimer, rec.ID)))
 			r.tick()
-			var got delivery.StoredRecovery
-			r.Get("a", delivery.RecoveryKey(rec.ID), &got)
+			var got recovery.Stored
+			r.Get("a", recovery.Key(rec.ID), &got)
 			if got.Turn != tt.turn {
 				t.Errorf("turn %d, want %d", got.Turn, tt.turn)
 			}
@@ -115,7 +115,7 @@ func TestTicker_LostRecovery(t *testing.T) {
 	}
 	r := setup(t)
 	c := r.Company("a")
-	errtest.Must(t, c.Commit(t.Context(), c.Timer(r.Clock.Now(), delivery.RecoveryTimer, "expired"), c.Timer(r.Clock.Now(), syncrun.OverdueTimer, "expired")))
+	errtest.Must(t, c.Commit(t.Context(), c.Timer(r.Clock.Now(), recovery.OverdueTimer, "expired"), c.Timer(r.Clock.Now(), syncrun.OverdueTimer, "expired")))
 	r.tick()
 	r.wantNoTimers(r.Clock.Now())
 }

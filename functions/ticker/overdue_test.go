@@ -28,7 +28,7 @@ func (r *running) scheduled(n int, due func(i int) time.Time) {
 		r.Put("a", key, delivery.Entity, d)
 		body, err := json.Marshal(d)
 		errtest.Must(r.T, err)
-		at, _, subject, ok := delivery.TransitionOf(store.Change{Company: "a", Entity: delivery.Entity, Key: key, New: &store.Image{Body: body}}).Lookout()
+		at, subject, ok := delivery.TransitionOf(store.Change{Company: "a", Entity: delivery.Entity, Key: key, New: &store.Image{Body: body}}).Lookout()
 		if !ok {
 			r.T.Fatal("a scheduled delivery requires no timer")
 		}

@@ -22,6 +22,7 @@ import (
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -41,7 +42,7 @@ func projected() []string {
 func dispatched() []string {
 	return []string{
 		approval.Entity, audit.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, integration.Entity, memory.Entity, notice.Entity, parked.Entity,
-		delivery.RecoveryEntity, recommendation.ToldEntity, syncrun.Entity, timeline.Entity, user.Entity,
+		recovery.Entity, recommendation.ToldEntity, syncrun.Entity, timeline.Entity, user.Entity,
 	}
 }
 

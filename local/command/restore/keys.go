@@ -26,6 +26,7 @@ import (
 	"orgops/shared/domain/notice"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/sso"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -87,7 +88,7 @@ func forms() map[string][]form {
 		client.Entity:              {{client.Prefix, members("id")}},
 		company.Entity:             {{company.Key, nil}},
 		delivery.Entity:            {{delivery.Prefix, members("head/id", "head/endpoint")}, {delivery.Prefix, members("eventId", "endpoint")}},
-		delivery.RecoveryEntity:    {{delivery.RecoveryPrefix, members("id")}},
+		recovery.Entity:            {{recovery.Prefix, members("id")}},
 		executive.Entity:           {{executive.Prefix, members("id")}},
 		executive.RecordEntity:     {{"EXECUTIVEACTION#", members("executive/id", "id")}},
 		goal.Entity:                {{goal.Prefix, members("id")}},

@@ -24,6 +24,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/user"
@@ -232,8 +233,8 @@ func TestCompany_Settled(t *testing.T) {
 		put(d.Save(c, 0))
 		keys = append(keys, delivery.Key(d.EventID, d.Endpoint))
 	}
-	recovery := delivery.Recovery{ID: id.New(), Provider: "webhook", Since: now.Add(-time.Hour), Until: now, State: delivery.RecoveryRequested, RequestedAt: now}
-	put(recovery.Request(c, ""))
+	rec := recovery.Recovery{ID: id.New(), Provider: "webhook", Since: now.Add(-time.Hour), Until: now, State: recovery.Requested, RequestedAt: now}
+	put(rec.Request(c, ""))
 	run := syncrun.StoredRun{Run: syncrun.Run{ID: id.New(), Provider: "feed", Mode: syncrun.Live, State: syncrun.Running, RequestedAt: now, StartedAt: &now}}
 	put(c.Create(syncrun.Key(run.ID), syncrun.Entity, run))
 	asked := approval.Approval{ID: id.New(), State: approval.Pending, Digest: "digest", RequestedAt: now, ExpiresAt: now.Add(approval.Waits)}
@@ -248,7 +249,7 @@ func TestCompany_Settled(t *testing.T) {
 	_, err = restore.Company(t.Context(), other, bytes.NewReader(exported(t, c)), now, nil)
 	errtest.Must(t, err)
 	c = store.For(other, c.ID())
-	all := delivery.StoredRecovery{Recovery: recovery}
+	all := recovery.Stored{Recovery: rec}
 	for _, key := range keys {
 		var d delivery.Delivery
 		_, err := c.Get(t.Context(), key, &d)
@@ -260,10 +261,10 @@ func TestCompany_Settled(t *testing.T) {
 			t.Error("a recovery of the window leaves the delivery out")
 		}
 	}
-	var ended delivery.StoredRecovery
-	_, err = c.Get(t.Context(), delivery.RecoveryKey(recovery.ID), &ended)
+	var ended recovery.Stored
+	_, err = c.Get(t.Context(), recovery.Key(rec.ID), &ended)
 	errtest.Must(t, err)
-	if ended.State != delivery.RecoveryFinished {
+	if ended.State != recovery.Finished {
 		t.Errorf("recovery is %q, want it finished", ended.State)
 	}
 	var cancelled syncrun.StoredRun

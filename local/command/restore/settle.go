@@ -7,6 +7,7 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/export"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
@@ -41,12 +42,12 @@ func (b *leftBehind) settle(l *export.Line) error {
 		}
 		d.Hold(delivery.HeldLine)
 		l.Body = b.c.Create(l.Key, l.Entity, d).Body
-	case delivery.RecoveryEntity:
-		var r delivery.StoredRecovery
+	case recovery.Entity:
+		var r recovery.Stored
 		if err := json.Unmarshal(l.Body, &r); err != nil {
 			return unreadable(l)
 		}
-		if r.State != delivery.RecoveryRequested {
+		if r.State != recovery.Requested {
 			return nil
 		}
 		r.Finish(b.now)
@@ -70,7 +71,7 @@ func unreadable(l *export.Line) error { return fmt.Errorf("the %s %s cannot be r
 // collect notes how settling changes an item that the context counts.
 func (b *leftBehind) collect(l export.Line) error {
 	was := l.Body
-	if err := b.settle(&l); err != nil || string(was) == string(l.Body) || l.Entity == delivery.RecoveryEntity {
+	if err := b.settle(&l); err != nil || string(was) == string(l.Body) || l.Entity == recovery.Entity {
 		return err
 	}
 	b.changes = append(b.changes, store.Change{Entity: l.Entity, Key: l.Key, Old: b.image(l, was), New: b.image(l, l.Body)})

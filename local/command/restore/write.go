@@ -17,6 +17,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/user"
 	"orgops/shared/insight/projection"
@@ -215,11 +216,11 @@ func (w *writer) context(l *export.Line) error {
 
 // lookout returns the timer that finds a scheduled delivery overdue, because no message of it is in the queue here.
 func (w *writer) lookout(l *export.Line) []store.Op {
-	at, kind, subject, ok := delivery.TransitionOf(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}}).Lookout()
+	at, subject, ok := delivery.TransitionOf(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}}).Lookout()
 	if !ok {
 		return nil
 	}
-	return []store.Op{w.c.Timer(at, kind, subject)}
+	return []store.Op{w.c.Timer(at, delivery.OverdueTimer, subject)}
 }
 
 // flush commits the batch with the mark. If a part of it is there, such as a timer of several deliveries, flush writes the rest one by one.
@@ -260,7 +261,7 @@ func (w *writer) one(ctx context.Context, op store.Op) error {
 	if err != nil {
 		return store.Fault(err, "")
 	}
-	settled := slices.Contains([]string{integration.Entity, projection.Entity, syncrun.Entity, delivery.RecoveryEntity}, op.Entity) // at another time
+	settled := slices.Contains([]string{integration.Entity, projection.Entity, syncrun.Entity, recovery.Entity}, op.Entity) // at another time
 	if settled || there.Entity == op.Entity && bytes.Equal(there.Body, op.Body) {
 		return nil
 	}

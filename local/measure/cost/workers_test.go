@@ -26,6 +26,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/parked"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/identity/password"
@@ -400,8 +401,8 @@ func (w *world) recovers() func() {
 		d.Hold("disabled")
 		w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
 	}
-	r := delivery.Recovery{ID: id.New(), Provider: "webhook", Since: since, Until: w.clock.Now(), State: delivery.RecoveryRequested, RequestedAt: w.clock.Now()}
-	w.put(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, delivery.StoredRecovery{Recovery: r, Incarnation: w.incarnation("webhook")})
+	r := recovery.Recovery{ID: id.New(), Provider: "webhook", Since: since, Until: w.clock.Now(), State: recovery.Requested, RequestedAt: w.clock.Now()}
+	w.put(recovery.Key(r.ID), recovery.Entity, recovery.Stored{Recovery: r, Incarnation: w.incarnation("webhook")})
 	return w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Recovery: r.ID}))
 }
 

@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/rebuild"
 	"orgops/shared/provider/connector"
@@ -108,9 +109,9 @@ func (cl client) recover(ctx context.Context, provider, nonce string) error {
 		return err
 	}
 	now := time.Now().UTC()
-	r := delivery.Recovery{
+	r := recovery.Recovery{
 		ID: id.At(now, cl.c.ID(), provider, nonce), Provider: provider, Since: now.Add(-delivery.Kept), Until: now.Add(time.Minute),
-		State: delivery.RecoveryRequested, RequestedAt: now,
+		State: recovery.Requested, RequestedAt: now,
 	}
 	return cl.c.Commit(ctx, r.Request(cl.c, i.Incarnation))
 }

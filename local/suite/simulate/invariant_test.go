@@ -11,6 +11,7 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -130,9 +131,9 @@ func (w *world) checkEnded(company string) {
 			w.violated("rest", "%s of %s is %s: %v", item.Key, company, run.State, err)
 		}
 	}
-	for _, item := range w.items(company, delivery.RecoveryPrefix) {
-		var r delivery.StoredRecovery
-		if err := item.Decode(&r); err != nil || r.State != delivery.RecoveryFinished {
+	for _, item := range w.items(company, recovery.Prefix) {
+		var r recovery.Stored
+		if err := item.Decode(&r); err != nil || r.State != recovery.Finished {
 			w.violated("rest", "%s of %s is %s: %v", item.Key, company, r.State, err)
 		}
 	}

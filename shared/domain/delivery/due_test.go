@@ -31,7 +31,6 @@ func TestDue(t *testing.T) {
 	delivered := queued
 	delivered.End(delivery.Delivered)
 	atOnce := delivery.Delivery{Head: delivery.Head{State: delivery.Delivered}, Payload: json.RawMessage(`{}`)}
-	recovery := delivery.StoredRecovery{Recovery: delivery.Recovery{ID: "r"}}
 
 	tests := []struct {
 		name   string
@@ -46,9 +45,6 @@ func TestDue(t *testing.T) {
 			&delivery.Job{Company: "a", Delivery: "e#webhook", Generation: 2}, now.Add(time.Minute)},
 		{"delivered", store.Change{Entity: delivery.Entity, Old: image(t, queued), New: image(t, delivered)}, nil, time.Time{}},
 		{"expired", store.Change{Entity: delivery.Entity, Old: image(t, queued)}, nil, time.Time{}},
-		{"a recovery", store.Change{Entity: delivery.RecoveryEntity, Key: delivery.RecoveryKey("r"), New: image(t, recovery)},
-			&delivery.Job{Company: "a", Recovery: "r"}, time.Time{}},
-		{"a recovery progresses", store.Change{Entity: delivery.RecoveryEntity, Old: image(t, recovery), New: image(t, recovery)}, nil, time.Time{}},
 		{"something else", store.Change{Entity: "goal", New: image(t, queued)}, nil, time.Time{}},
 	}
 	for _, tt := range tests {

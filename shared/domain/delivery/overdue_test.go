@@ -34,7 +34,7 @@ func TestLookout(t *testing.T) {
 		d.Enqueue(due)
 		return store.Change{Company: "a", Entity: delivery.Entity, Key: delivery.Key(d.EventID, d.Endpoint), New: image(t, d)}
 	}
-	want, _, subject, ok := delivery.TransitionOf(change(created, now)).Lookout()
+	want, subject, ok := delivery.TransitionOf(change(created, now)).Lookout()
 	if !ok {
 		t.Fatal("a scheduled delivery requires no timer")
 	}
@@ -45,7 +45,7 @@ func TestLookout(t *testing.T) {
 		t.Errorf("the timer fires %v after the attempt, want at most 80m", wait)
 	}
 	for _, other := range []store.Change{change(created.Add(29*time.Minute), now.Add(59*time.Minute)), change(created.Add(-30*time.Minute), now)} {
-		at, _, sub, _ := delivery.TransitionOf(other).Lookout()
+		at, sub, _ := delivery.TransitionOf(other).Lookout()
 		if got, want := at.String()+" "+sub, want.String()+" "+subject; got != want {
 			t.Errorf("another delivery of these hours has the timer %s, want %s", got, want)
 		}
@@ -57,7 +57,7 @@ func TestLookout(t *testing.T) {
 			t.Errorf("%s is outside of the query %+v", other.Key, q)
 		}
 	}
-	if _, _, sub, _ := delivery.TransitionOf(change(created.Add(31*time.Minute), now)).Lookout(); sub == subject {
+	if _, sub, _ := delivery.TransitionOf(change(created.Add(31*time.Minute), now)).Lookout(); sub == subject {
 		t.Errorf("an event of the next hour has the subject %s, want another", sub)
 	}
 	if q, _ := delivery.Overlooked(delivery.Rest(delivery.Rest(subject, "x"), "DELIVERY#y#webhook")); q.After != "DELIVERY#y#webhook" {
@@ -72,7 +72,7 @@ func TestLookout(t *testing.T) {
 	removed, other := change(created, now), change(created, now)
 	removed.New, other.Entity = nil, "goal"
 	for name, c := range map[string]store.Change{"ended": ended, "removed": removed, "of another entity": other} {
-		if _, _, _, ok := delivery.TransitionOf(c).Lookout(); ok {
+		if _, _, ok := delivery.TransitionOf(c).Lookout(); ok {
 			t.Errorf("a change that is %s requires a timer, want none", name)
 		}
 	}

@@ -7,26 +7,17 @@ import (
 	"strings"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/base/id"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
 
-// Transition holds what a committed change did to a delivery or a recovery. It decodes only what decides about the next step, and
-// only once, because a delivery carries its payload. The transition of another entity's change, or of a removal, requires nothing.
+// Transition holds what a committed change did to a delivery. It decodes only what decides about the next step, and only once, because a
+// delivery carries its payload. The transition of another entity's change, or of a removal, requires nothing.
 type Transition struct {
 	change  store.Change
 	was, is stage // the zero stage before the delivery was created
-	turn    turn  // of a recovery
-	err     error // the delivery or the recovery cannot be decoded
-}
-
-// turn holds the fields of a recovery that decide about its message.
-type turn struct {
-	Turn int       `json:"turn"`
-	Due  time.Time `json:"due"`
-	asks bool      // the change requires the message
+	err     error // the delivery cannot be decoded
 }
 
 // stage holds the fields of a delivery that decide about its next step.
@@ -42,29 +33,18 @@ type stage struct {
 // TransitionOf decodes a change. Due returns the error of what cannot be decoded.
 func TransitionOf(c store.Change) Transition {
 	t := Transition{change: c}
-	switch {
-	case c.New == nil:
-	case c.Entity == RecoveryEntity:
-		var was turn
-		t.decode(fastjson.Unmarshal, c.New, &t.turn)
-		t.decode(fastjson.Unmarshal, c.Old, &was)
-		t.turn.asks = t.err == nil && (c.Old == nil || t.turn.Turn > was.Turn)
-	case c.Entity == Entity:
-		t.decode(DecodeHead, c.New, &t.is)
-		if t.is.State == Held || t.is.State == Dead || t.is.NextAttemptAt != nil || t.is.Turned != nil { // else the stage before does not matter
-			t.decode(DecodeHead, c.Old, &t.was)
-		}
+	if c.New == nil || c.Entity != Entity {
+		return t
+	}
+	err := DecodeHead(c.New.Body, &t.is)
+	settled := t.is.State != Held && t.is.State != Dead && t.is.NextAttemptAt == nil && t.is.Turned == nil // the stage before does not matter
+	if err == nil && c.Old != nil && !settled {
+		err = DecodeHead(c.Old.Body, &t.was)
+	}
+	if err != nil {
+		return Transition{change: c, err: fmt.Errorf("decode delivery: %w", err)}
 	}
 	return t
-}
-
-func (t *Transition) decode(by func([]byte, any) error, image *store.Image, v any) {
-	if image == nil || t.err != nil {
-		return
-	}
-	if err := by(image.Body, v); err != nil {
-		*t = Transition{change: t.change, err: fmt.Errorf("decode %s: %w", t.change.Entity, err)}
-	}
 }
 
 // BecameHeld reports whether the change holds the delivery because of its endpoint's state, which may be another one by now.
@@ -106,34 +86,26 @@ type Job struct {
 	Turn        int    `json:"turn,omitempty"` // of the recovery; a message of an earlier turn has no effect
 }
 
-// Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires a
-// message when its generation grows; the message is due at the next attempt. A recovery requires a message when it is
-// created, and when its turn grows. What cannot be decoded is an error.
+// Due returns the queue message that a committed change requires, when the delivery's generation grows; ok is false when it requires none.
+// The message is due at the next attempt. What cannot be decoded is an error.
 func (t Transition) Due() (m queue.Message, ok bool, err error) {
-	c := t.change
-	switch {
-	case t.err != nil:
+	if t.err != nil || t.is.NextAttemptAt == nil || t.is.Generation <= t.was.Generation {
 		return queue.Message{}, false, t.err
-	case c.Entity == Entity && t.is.NextAttemptAt != nil && t.is.Generation > t.was.Generation:
-		job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation, Incarnation: t.is.Incarnation}
-		return message(job, *t.is.NextAttemptAt)
-	case t.turn.asks:
-		return message(Job{Company: c.Company, Recovery: strings.TrimPrefix(c.Key, RecoveryPrefix), Turn: t.turn.Turn}, t.turn.Due)
 	}
-	return queue.Message{}, false, nil
+	c := t.change
+	job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation, Incarnation: t.is.Incarnation}
+	return job.Message(*t.is.NextAttemptAt)
 }
 
-func message(job Job, due time.Time) (queue.Message, bool, error) {
-	body, err := json.Marshal(job)
-	return queue.Message{Body: body, Group: job.Company, Due: due}, err == nil, err
+// Message returns the job as a message that is due at a time; ok is true, unless there is an error.
+func (j Job) Message(due time.Time) (m queue.Message, ok bool, err error) {
+	body, err := json.Marshal(j)
+	return queue.Message{Body: body, Group: j.Company, Due: due}, err == nil, err
 }
 
 // OverdueTimer names the timers that look for deliveries whose queue message was lost. Such a timer covers the deliveries of a
 // company whose events lie in one hour and whose attempts are due in one hour, so that many deliveries share one write.
 const OverdueTimer = "delivery-overdue"
-
-// RecoveryTimer names the timers that look for a recovery whose queue message was lost. The subject is the recovery's id.
-const RecoveryTimer = "recovery-overdue"
 
 // OverdueAfter sets how long after its time an attempt counts as overdue. A message comes seconds late at most, unless the
 // endpoint has a backlog. A second message of such a delivery does no harm: the first one then has no effect.
@@ -147,30 +119,23 @@ func (d Delivery) Overdue(now time.Time) bool {
 // hourForm is the form of an hour in a timer's subject.
 const hourForm = "2006010215"
 
-// Lookout returns the timer that a committed change requires: its time, its kind and its subject. ok is false when the change
-// requires none, because the delivery does not wait for an attempt, or the recovery asks for no message. Every attempt due in the
-// same hour has the same timer, which fires when the last of them would be overdue, and so have all messages of a recovery.
-func (t Transition) Lookout() (at time.Time, kind, subject string, ok bool) {
-	if t.turn.asks {
-		due := t.turn.Due
-		if due.IsZero() {
-			due = t.change.At
-		}
-		return overdueAt(due), RecoveryTimer, strings.TrimPrefix(t.change.Key, RecoveryPrefix), true
-	}
+// Lookout returns the time and the subject of the timer that a committed change requires. ok is false when the change requires none,
+// because the delivery does not wait for an attempt. Every attempt due in the same hour has the same timer, which fires when the last
+// of them would be overdue.
+func (t Transition) Lookout() (at time.Time, subject string, ok bool) {
 	if t.is.NextAttemptAt == nil {
-		return time.Time{}, "", "", false
+		return time.Time{}, "", false
 	}
 	event, _, _ := strings.Cut(strings.TrimPrefix(t.change.Key, Prefix), "#")
 	created, known := id.Time(event)
 	if !known {
-		return time.Time{}, "", "", false
+		return time.Time{}, "", false
 	}
-	return overdueAt(*t.is.NextAttemptAt), OverdueTimer, created.Format(hourForm), true
+	return OverdueAt(*t.is.NextAttemptAt), created.Format(hourForm), true
 }
 
-// overdueAt returns when everything is overdue that is due in the hour of a time.
-func overdueAt(due time.Time) time.Time {
+// OverdueAt returns when everything is overdue that is due in the hour of a time.
+func OverdueAt(due time.Time) time.Time {
 	return due.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second)
 }
 
@@ -192,3 +157,29 @@ func Rest(subject, after string) string {
 	hour, _, _ := strings.Cut(subject, "@")
 	return hour + "@" + after
 }
+
+// PauseReason says why an endpoint gets no attempts for a while.
+type PauseReason string
+
+// The reasons.
+const (
+	PausedFailing PauseReason = "failing"     // five attempts in a row have failed; then one attempt decides
+	PausedAsked   PauseReason = "retry-after" // the endpoint has asked for the wait
+)
+
+// Pause tells that an endpoint gets no attempts for a while, although it may receive events.
+type Pause struct {
+	Reason PauseReason `json:"reason" enum:"failing,retry-after" doc:"failing: five attempts in a row failed, and the next one decides; retry-after: the endpoint answered with Retry-After"`
+	Since  time.Time   `json:"since" doc:"when the pause began"`
+	Until  time.Time   `json:"until" doc:"when the next attempt may be made; resume-integration makes it now"`
+}
+
+// Turn tells that an attempt has begun a pause of its endpoint, or has ended a pause that began because attempts failed.
+type Turn struct {
+	Paused bool      `json:"paused,omitempty"`
+	Since  time.Time `json:"since"`          // when the pause began
+	Until  time.Time `json:"until,omitzero"` // when the next attempt may be made
+}
+
+// PauseSpread is how long after a pause the attempts that have waited for it are due at the latest: they do not all come at once.
+const PauseSpread = 35 * time.Second

@@ -13,6 +13,7 @@ import (
 	"orgops/shared/base/memo"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/notice"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -82,6 +83,10 @@ func (o *Outbox) Add(m *Messages, c store.Change, t delivery.Transition, replay 
 	if retries {
 		m.retries.add(idOf(c), retry)
 	}
+	turn, turns, turnErr := recovery.Due(c)
+	if turns {
+		m.retries.add(idOf(c), turn)
+	}
 	run, syncs, syncErr := syncrun.Due(c)
 	if syncs {
 		m.syncs.add(idOf(c), run)
@@ -93,7 +98,7 @@ func (o *Outbox) Add(m *Messages, c store.Change, t delivery.Transition, replay 
 	if len(told) > 0 {
 		m.notices.add(idOf(c), told...)
 	}
-	return errors.Join(o.addFailing(m, c, t), err, syncErr, noticeErr)
+	return errors.Join(o.addFailing(m, c, t), err, turnErr, syncErr, noticeErr)
 }
 
 // addFailing adds the message about a filter or a transformation that failed on a change, unless one was sent in this hour: each event may
@@ -139,8 +144,13 @@ const timerTimeout = 10 * time.Second
 // Lookout returns the call that sets the timer which looks for a change's delivery, recovery or sync if its queue message is lost. It returns
 // nil if none is required, or if this process has set it.
 func (o *Outbox) Lookout(change store.Change, t delivery.Transition) (set func(context.Context) error) {
-	at, kind, subject, required := t.Lookout()
-	if change.Entity == syncrun.Entity {
+	kind := delivery.OverdueTimer
+	at, subject, required := t.Lookout()
+	switch change.Entity {
+	case recovery.Entity:
+		kind = recovery.OverdueTimer
+		at, subject, required = recovery.Lookout(change)
+	case syncrun.Entity:
 		kind = syncrun.OverdueTimer
 		at, subject, required = syncrun.Lookout(change)
 	}

@@ -10,6 +10,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/storage/store"
 )
 
@@ -40,7 +41,7 @@ func markOne(ctx context.Context, c store.Company, i integration.Stored, suspend
 		i.Suspended = suspended
 		ops := []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, i.Version, i.Integration)}
 		if !suspended && i.Has(integration.EventDeliver) {
-			ops = append(ops, recovery(i.Provider, now).Request(c, i.Incarnation))
+			ops = append(ops, owed(i.Provider, now).Request(c, i.Incarnation))
 		}
 		err := c.Commit(ctx, ops...)
 		if err == nil || !errors.Is(err, store.ErrConflict) {
@@ -55,12 +56,12 @@ func markOne(ctx context.Context, c store.Company, i integration.Stored, suspend
 	return fault.Newf(fault.Conflict, "integration %q keeps changing; repeat the command", i.Provider)
 }
 
-// recovery returns the recovery of what an endpoint was not sent while its company was suspended. It covers all that is kept,
+// owed returns the recovery of what an endpoint was not sent while its company was suspended. It covers all that is kept,
 // because an event may be older than the suspension that held its delivery.
-func recovery(provider string, now time.Time) delivery.Recovery {
-	return delivery.Recovery{
+func owed(provider string, now time.Time) recovery.Recovery {
+	return recovery.Recovery{
 		ID: id.New(), Provider: provider, Since: now.Add(-delivery.Kept), Until: now, Only: delivery.Held,
-		State: delivery.RecoveryRequested, RequestedAt: now,
+		State: recovery.Requested, RequestedAt: now,
 	}
 }
 
@@ -93,7 +94,7 @@ func Check(ctx context.Context, c store.Company, now time.Time) ([]store.Op, err
 			}
 			ops = nil
 		}
-		ops = append(ops, recovery(i.Provider, now).Request(c, i.Incarnation))
+		ops = append(ops, owed(i.Provider, now).Request(c, i.Incarnation))
 	}
 	return ops, nil
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"orgops/shared/domain/company"
-	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/suspension"
 	"orgops/shared/identity/password"
 	"orgops/shared/storage/store"
@@ -37,9 +37,9 @@ func TestCheck(t *testing.T) {
 	}
 	errtest.Must(t, c.Commit(t.Context(), left...))
 	recovered := map[string]bool{}
-	for item, err := range c.Items(t.Context(), store.Query{Prefix: delivery.RecoveryPrefix}) {
+	for item, err := range c.Items(t.Context(), store.Query{Prefix: recovery.Prefix}) {
 		errtest.Must(t, err)
-		var r delivery.Recovery
+		var r recovery.Recovery
 		errtest.Must(t, item.Decode(&r))
 		recovered[r.Provider] = true
 	}

@@ -7,11 +7,11 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
-	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/recovery"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/syncrequest"
@@ -110,16 +110,16 @@ func (e effector) recover(ctx context.Context, in executive.ActionInput) (execut
 	if !i.Has(integration.EventDeliver) {
 		return executive.Effect{}, nil, fault.Newf(fault.Conflict, "%s receives no events; only webhook integrations have deliveries", in.Provider)
 	}
-	since, until, err := delivery.ClampWindow(*in.Since, in.Until, e.Now)
+	since, until, err := recovery.Clamp(*in.Since, in.Until, e.Now)
 	if err != nil {
 		return executive.Effect{}, nil, fault.Within("/input", err)
 	}
-	r := delivery.Recovery{
-		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: delivery.RecoveryRequested, RequestedBy: e.By.ID, RequestedAt: e.Now,
+	r := recovery.Recovery{
+		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: recovery.Requested, RequestedBy: e.By.ID, RequestedAt: e.Now,
 	}
 	return executive.Effect{
 		Summary: fmt.Sprintf("sends the undelivered events of %s again, from %s to %s", in.Provider, since.Format(time.RFC3339), until.Format(time.RFC3339)),
-		Subject: e.created(delivery.RecoveryEntity, r.ID),
+		Subject: e.created(recovery.Entity, r.ID),
 	}, []store.Op{r.Request(e.Company, i.Incarnation), e.Company.Unchanged(integration.Key(in.Provider), version)}, nil
 }
 
