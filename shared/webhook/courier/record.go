@@ -191,7 +191,11 @@ func (c *Courier) save(ctx context.Context, t *Task) error {
 		if err == nil || errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		c.Logger.WarnContext(ctx, "delivery not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
+		if t.joins() {
+			c.Logger.WarnContext(ctx, "delivery not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
+		} else {
+			c.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
+		}
 		if tries >= refusals && refused(err) || tries >= joinTries && t.joins() || !wait.For(ctx, backoff(tries)) {
 			if !t.joins() {
 				c.records.keep(t)
