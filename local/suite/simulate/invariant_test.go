@@ -16,7 +16,7 @@ import (
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
-	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/schedule"
 )
 
 // check checks every invariant of a world at rest.
@@ -224,7 +224,7 @@ func (w *world) decode(c store.Change, image *store.Image, into *delivery.Delive
 func (w *world) checkAttempts(company string, logs []logged) {
 	restarts := restartsOf(logs)
 	for _, l := range logs {
-		if l.is.Made > courier.Attempts {
+		if l.is.Made > schedule.Attempts {
 			w.violated("attempts", "%s of %s has made %d", l.Key, company, l.is.Made)
 		}
 	}
@@ -236,7 +236,7 @@ func (w *world) checkAttempts(company string, logs []logged) {
 					n++
 				}
 			}
-			if most := courier.Attempts * (1 + restarts[delivery.Key(id, to.provider)]); n > most {
+			if most := schedule.Attempts * (1 + restarts[delivery.Key(id, to.provider)]); n > most {
 				w.violated("attempts", "%s got %s %d times, want at most %d", to.host(), id, n, most)
 			}
 		}

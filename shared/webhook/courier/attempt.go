@@ -2,7 +2,6 @@ package courier
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"orgops/shared/base/metric"
@@ -10,6 +9,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/post"
+	"orgops/shared/webhook/schedule"
 )
 
 // attempt sends a delivery once, and applies the result to the delivery and the endpoint.
@@ -23,7 +23,7 @@ func (c *Courier) attempt(ctx context.Context, t *Task) {
 	c.slots.record(t.slot, r)
 	t.admitted = false
 	was, is := t.home.done(ctx, r, started)
-	t.Delivery.Turned = is.turned(was)
+	t.Delivery.Turned = is.Turned(was)
 	c.measure(t, r)
 	switch r.Class {
 	case post.Delivered:
@@ -44,11 +44,11 @@ func (c *Courier) decide(t *Task, r post.Result, started time.Time) {
 		d.End(delivery.Delivered)
 	case r.Class == post.Gone:
 		d.End(delivery.Failed)
-	case told(r) && d.Told < maxTold:
+	case r.Asked() && d.Told < maxTold:
 		d.Told++
 		d.Enqueue(r.RetryAt)
 	default:
-		if at, again := next(d.Made-d.Told, r, c.Now().UTC(), c.Random()); again {
+		if at, again := schedule.Next(d.Made-d.Told, r, c.Now().UTC(), c.Random()); again {
 			d.Enqueue(at)
 		} else {
 			d.End(delivery.Dead)
@@ -56,10 +56,10 @@ func (c *Courier) decide(t *Task, r post.Result, started time.Time) {
 	}
 }
 
-// told reports whether the endpoint asked for a wait that holds for all of its deliveries (RFC 6585 §4, RFC 9110 §15.6.4).
-func told(r post.Result) bool {
-	return r.RetryAfter > 0 && (r.Class == post.Throttled || r.Status == http.StatusServiceUnavailable)
-}
+// maxTold limits how often a delivery is sent when the endpoint has asked for it, instead of by the schedule. The endpoint's other
+// deliveries wait as long, and the refused one is the first that it gets. Such an attempt uses up none of the schedule, or
+// an endpoint that asks for short waits would have all of it within minutes.
+const maxTold = 10
 
 // Sample sends one signed sample event to an endpoint in any state, and returns the attempt. It logs nothing.
 func (c *Courier) Sample(ctx context.Context, company store.Company, d delivery.Delivery) (delivery.Attempt, error) {
@@ -112,38 +112,6 @@ func (c *Courier) count(d *delivery.Delivery) {
 	case delivery.Dead:
 		c.Metrics.Count(metric.DeliveriesDead, 1)
 	}
-}
-
-// jitter sets the share by which a wait varies in either direction, so that deliveries that fail together are not retried
-// together.
-const jitter = 0.2
-
-// Attempts is the number of attempts in the schedule.
-const Attempts = 10
-
-// waits lists the wait before each attempt. The first attempt is immediate. After the last one, a delivery is dead.
-func waits() [Attempts]time.Duration {
-	return [...]time.Duration{
-		0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
-		20 * time.Hour, 24 * time.Hour,
-	}
-}
-
-// maxTold limits how often a delivery is sent when the endpoint has asked for it, instead of by the schedule. The endpoint's other
-// deliveries wait as long, and the refused one is the first that it gets. Such an attempt uses up none of the schedule, or
-// an endpoint that asks for short waits would have all of it within minutes.
-const maxTold = 10
-
-// next returns the time of the retry that follows attempt number made, counted from 1, with outcome o. The retry comes
-// after the schedule's wait ±20 %, or after the endpoint's Retry-After if that is longer. ok is false if no retry follows,
-// because the outcome is Delivered or Gone or the attempt is the schedule's last. random is from [0, 1).
-func next(made int, o post.Result, now time.Time, random float64) (at time.Time, ok bool) {
-	if o.Class == post.Delivered || o.Class == post.Gone || made >= Attempts {
-		return time.Time{}, false
-	}
-	wait := waits()[max(made, 0)]
-	wait += time.Duration(float64(wait) * jitter * (2*random - 1))
-	return now.Add(max(wait, o.RetryAfter)), true
 }
 
 // FailingLimit sets how long every attempt to an endpoint must fail before the endpoint is disabled.

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"orgops/shared/base/wait"
-	"orgops/shared/domain/delivery"
-	"orgops/shared/webhook/post"
+	"orgops/shared/webhook/breaker"
 )
 
 // Limits of the attempts in flight to one endpoint, over all processes. A process makes its first attempts without a lease,
@@ -33,7 +32,7 @@ const (
 // bounds holds what is used of an endpoint's rate, breaker and leased slots, and until when a recovery occupies it. It has one of two
 // homes: the memory of a process that sends alone, or an item that processes share, from which each takes its part.
 type bounds struct {
-	Circuit  circuit           `json:"circuit"`
+	Circuit  breaker.Circuit   `json:"circuit"`
 	Due      time.Time         `json:"due,omitzero"` // when the next attempt is due at even spacing
 	Slots    map[string]leased `json:"slots,omitempty"`
 	Occupied time.Time         `json:"occupied,omitzero"` // until when a recovery has the endpoint to itself
@@ -65,7 +64,7 @@ type need struct {
 // take takes what an attempt needs, and the tokens' times: see timely. If ok is false, until tells when to ask again, and the caller drops
 // the bounds. changed is true if it must store them before the attempt.
 func (b *bounds) take(n need) (times []time.Time, until time.Time, changed, ok bool) {
-	ok, changed, until = b.Circuit.allow(n.now)
+	ok, changed, until = b.Circuit.Allow(n.now)
 	if own := b.Slots[n.process]; ok && n.slots > 0 && (own.Slots < n.slots || own.Until.Before(n.ends.Add(slotsMargin))) {
 		until, changed, ok = n.now, true, b.lease(n)
 	}
@@ -133,123 +132,4 @@ func interval(perSecond int) time.Duration { return time.Second / time.Duration(
 // burst returns how long before its time an attempt may begin, so that a tenth of a second's attempts may begin at once.
 func burst(perSecond int) time.Duration {
 	return interval(perSecond) * time.Duration(max(perSecond/10, 1)-1)
-}
-
-// When a breaker opens, and for how long.
-const (
-	breakAfter   = 5 // consecutive unhealthy results
-	firstOpen    = 30 * time.Second
-	longestOpen  = 5 * time.Minute
-	probeExpires = 30 * time.Second // longer than an attempt may take
-)
-
-// BreakerState says which attempts a breaker allows.
-type BreakerState string
-
-// The states.
-const (
-	BreakerClosed   BreakerState = "closed"    // all attempts
-	BreakerOpen     BreakerState = "open"      // no attempts
-	BreakerHalfOpen BreakerState = "half-open" // one probe, whose result decides
-)
-
-// circuit is a breaker. It blocks attempts to an endpoint that keeps failing, so that a hanging endpoint holds no slots. It opens after
-// five consecutive unhealthy results, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero circuit is closed.
-type circuit struct {
-	Failures   int           `json:"failures,omitempty"` // consecutive, while closed
-	Open       time.Duration `json:"open,omitempty"`     // for how long it opened last; 0: closed
-	OpenUntil  time.Time     `json:"openUntil,omitzero"`
-	ProbeUntil time.Time     `json:"probeUntil,omitzero"` // when the probe in flight expires
-	OpenSince  time.Time     `json:"openSince,omitzero"`  // when it opened, before any failed probe
-	HeldUntil  time.Time     `json:"heldUntil,omitzero"`  // the endpoint has asked for a wait
-	HeldSince  time.Time     `json:"heldSince,omitzero"`
-}
-
-// allow reports whether an attempt may begin now; if not, retryAt says when to ask again. If the attempt is a probe, allow
-// has noted it.
-func (c *circuit) allow(now time.Time) (ok, probe bool, retryAt time.Time) {
-	switch {
-	case now.Before(c.HeldUntil):
-		return false, false, c.HeldUntil
-	case c.Open == 0:
-		return true, false, time.Time{}
-	case now.Before(c.OpenUntil):
-		return false, false, c.OpenUntil
-	case now.Before(c.ProbeUntil):
-		return false, false, c.ProbeUntil
-	}
-	c.ProbeUntil = now.Add(probeExpires)
-	return true, true, time.Time{}
-}
-
-func (c *circuit) done(healthy bool, now time.Time) {
-	switch {
-	case healthy:
-		c.Failures, c.Open, c.OpenUntil, c.ProbeUntil, c.OpenSince = 0, 0, time.Time{}, time.Time{}, time.Time{}
-		return
-	case c.Open > 0 && c.ProbeUntil.IsZero(): // the attempt began before the circuit opened
-		return
-	case c.Open > 0:
-		c.Open = min(2*c.Open, longestOpen)
-	default:
-		if c.Failures++; c.Failures < breakAfter {
-			return
-		}
-		c.Open, c.OpenSince = firstOpen, now
-	}
-	c.OpenUntil, c.ProbeUntil = now.Add(c.Open), time.Time{}
-}
-
-// record applies the result of an attempt. If the endpoint asks for a wait, all attempts are blocked until then.
-func (c *circuit) record(o post.Result, now time.Time) {
-	c.done(o.Healthy(), now)
-	if !told(o) || !o.RetryAt.After(c.HeldUntil) {
-		return
-	}
-	if !now.Before(c.HeldUntil) {
-		c.HeldSince = now
-	}
-	c.HeldUntil = o.RetryAt
-}
-
-// turned returns what results made of a circuit that was another one before: nil if it did not open and did not close.
-func (c circuit) turned(was circuit) *delivery.Turn {
-	switch {
-	case was.Open == 0 && c.Open > 0:
-		return &delivery.Turn{Paused: true, Since: c.OpenSince, Until: c.OpenUntil}
-	case was.Open > 0 && c.Open == 0:
-		return &delivery.Turn{Since: was.OpenSince}
-	}
-	return nil
-}
-
-func (c circuit) state(now time.Time) BreakerState {
-	_, paused := c.pause(now)
-	switch {
-	case paused:
-		return BreakerOpen
-	case c.Open > 0:
-		return BreakerHalfOpen
-	}
-	return BreakerClosed
-}
-
-// pause returns why the circuit allows no attempts now; ok is false if it does.
-func (c circuit) pause(now time.Time) (p delivery.Pause, ok bool) {
-	held, open := now.Before(c.HeldUntil), c.Open > 0 && now.Before(c.OpenUntil)
-	switch {
-	case held && (!open || !c.OpenUntil.After(c.HeldUntil)):
-		return delivery.Pause{Reason: delivery.PausedAsked, Since: c.HeldSince, Until: c.HeldUntil}, true
-	case open:
-		return delivery.Pause{Reason: delivery.PausedFailing, Since: c.OpenSince, Until: c.OpenUntil}, true
-	}
-	return delivery.Pause{}, false
-}
-
-// resume ends a pause. If attempts have failed, the next one decides.
-func (c *circuit) resume(now time.Time) {
-	c.HeldUntil, c.HeldSince = time.Time{}, time.Time{}
-	if c.Open > 0 {
-		c.OpenUntil, c.ProbeUntil = now, time.Time{}
-	}
 }

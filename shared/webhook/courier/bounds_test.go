@@ -9,6 +9,7 @@ import (
 	"orgops/shared/base/wait"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/breaker"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/post"
 )
@@ -45,7 +46,7 @@ func (s *suite) done(n int, r post.Result) {
 }
 
 // wantBreaker checks the breaker's state, and then whether an attempt is admitted or when to ask again.
-func (s *suite) wantBreaker(step string, ok bool, retryIn time.Duration, state courier.BreakerState) {
+func (s *suite) wantBreaker(step string, ok bool, retryIn time.Duration, state breaker.State) {
 	s.t.Helper()
 	got, _, err := s.Breaker(s.t.Context(), s.Company("a"), "webhook", "")
 	errtest.Must(s.t, err)
@@ -66,31 +67,31 @@ func TestBounds_Breaker(t *testing.T) {
 	t.Parallel()
 	everyHome(t, func(s *suite) {
 		s.done(4, failure)
-		s.wantBreaker("four failures", true, 0, courier.BreakerClosed)
+		s.wantBreaker("four failures", true, 0, breaker.Closed)
 		s.done(1, success)
 		s.done(4, failure)
-		s.wantBreaker("a success between", true, 0, courier.BreakerClosed)
+		s.wantBreaker("a success between", true, 0, breaker.Closed)
 		s.done(1, failure)
-		s.wantBreaker("five in a row", false, 30*time.Second, courier.BreakerOpen)
+		s.wantBreaker("five in a row", false, 30*time.Second, breaker.Open)
 		s.done(3, failure)
-		s.wantBreaker("attempts that began before it opened", false, 30*time.Second, courier.BreakerOpen)
+		s.wantBreaker("attempts that began before it opened", false, 30*time.Second, breaker.Open)
 		s.Clock.Advance(30 * time.Second)
-		s.wantBreaker("the probe", true, 0, courier.BreakerHalfOpen)
-		s.wantBreaker("a second probe", false, 30*time.Second, courier.BreakerHalfOpen)
+		s.wantBreaker("the probe", true, 0, breaker.HalfOpen)
+		s.wantBreaker("a second probe", false, 30*time.Second, breaker.HalfOpen)
 		s.Leave()
-		s.wantBreaker("a probe in place of one that was not made", true, 0, courier.BreakerHalfOpen)
+		s.wantBreaker("a probe in place of one that was not made", true, 0, breaker.HalfOpen)
 		for _, open := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
 			s.done(1, failure)
-			s.wantBreaker("the probe failed", false, open, courier.BreakerOpen)
+			s.wantBreaker("the probe failed", false, open, breaker.Open)
 			s.Clock.Advance(open)
-			s.wantBreaker("the next probe", true, 0, courier.BreakerHalfOpen)
+			s.wantBreaker("the next probe", true, 0, breaker.HalfOpen)
 		}
 		s.Clock.Advance(30 * time.Second)
-		s.wantBreaker("an unreported probe expires", true, 0, courier.BreakerHalfOpen)
+		s.wantBreaker("an unreported probe expires", true, 0, breaker.HalfOpen)
 		s.done(1, success)
-		s.wantBreaker("the probe succeeded", true, 0, courier.BreakerClosed)
+		s.wantBreaker("the probe succeeded", true, 0, breaker.Closed)
 		s.done(5, failure)
-		s.wantBreaker("from the beginning", false, 30*time.Second, courier.BreakerOpen)
+		s.wantBreaker("from the beginning", false, 30*time.Second, breaker.Open)
 	})
 }
 
@@ -102,9 +103,9 @@ func TestBounds_Asked(t *testing.T) {
 			asked := post.Result{Class: post.Throttled, Status: http.StatusTooManyRequests, RetryAfter: longer, RetryAt: s.Clock.Now().Add(longer)}
 			s.Done(asked)
 		}
-		s.wantBreaker("asked for a minute", false, time.Minute, courier.BreakerOpen)
+		s.wantBreaker("asked for a minute", false, time.Minute, breaker.Open)
 		s.Clock.Advance(time.Minute)
-		s.wantBreaker("after the minute", true, 0, courier.BreakerClosed)
+		s.wantBreaker("after the minute", true, 0, breaker.Closed)
 	})
 }
 

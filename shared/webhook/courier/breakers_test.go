@@ -10,6 +10,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/breaker"
 	"orgops/shared/webhook/courier"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestCourier_Breaker(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, nil, 0, testsTime)
-	want := func(step string, want courier.BreakerState) {
+	want := func(step string, want breaker.State) {
 		t.Helper()
 		c := f.couriers[processes-1]
 		got, _, err := c.Breaker(t.Context(), store.For(c.Store, "a"), "webhook", "")
@@ -26,17 +27,17 @@ func TestCourier_Breaker(t *testing.T) {
 			t.Errorf("%s: breaker %s, want %s", step, got, want)
 		}
 	}
-	want("before the first attempt", courier.BreakerClosed)
+	want("before the first attempt", breaker.Closed)
 	f.receiver.Status(http.StatusInternalServerError)
 	for n := range 5 {
 		f.retry(n)
 	}
-	want("after five failures", courier.BreakerOpen)
+	want("after five failures", breaker.Open)
 	f.Clock.Advance(31 * time.Second)
-	want("when a probe may begin", courier.BreakerHalfOpen)
+	want("when a probe may begin", breaker.HalfOpen)
 	f.receiver.Status(http.StatusNoContent)
 	f.retry(0)
-	want("after the probe", courier.BreakerClosed)
+	want("after the probe", breaker.Closed)
 }
 
 // TestCourier_BreakerOf_Alone reads the breaker of a process that sends alone.
@@ -47,9 +48,9 @@ func TestCourier_BreakerOf_Alone(t *testing.T) {
 	f.couriers[0] = alone
 	f.receiver.Status(http.StatusInternalServerError)
 	for n := range 6 {
-		want := courier.BreakerClosed
+		want := breaker.Closed
 		if n > 4 {
-			want = courier.BreakerOpen
+			want = breaker.Open
 		}
 		got, _, err := alone.Breaker(t.Context(), store.For(f.store, "a"), "webhook", "")
 		errtest.Must(t, err)

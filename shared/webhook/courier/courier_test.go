@@ -412,3 +412,17 @@ func TestCourier_Failing(t *testing.T) {
 		t.Error("the endpoint is enabled, want it disabled")
 	}
 }
+
+func TestCourier_Spill(t *testing.T) {
+	t.Parallel()
+	for random, want := range map[float64]time.Duration{0: time.Second, 0.5: 2 * time.Second, 0.75: 2500 * time.Millisecond} {
+		c := courier.New(courier.Deps{Random: func() float64 { return random }})
+		if got := c.Spill(); got != want {
+			t.Errorf("with %g: a delay of %v, want %v", random, got, want)
+		}
+	}
+	got := courier.New(courier.Deps{}).Spill()
+	if off := (got - 2*time.Second).Abs(); off > time.Second {
+		t.Errorf("without Random: a delay of %v, want 1 s to 3 s", got)
+	}
+}

@@ -9,11 +9,8 @@ import (
 	"orgops/shared/webhook/post"
 )
 
-// Exports for tests of single functions.
-var (
-	Next     = next
-	NewSlots = newSlots
-)
+// NewSlots is exported for tests of slots alone.
+var NewSlots = newSlots
 
 type Slots = slots
 

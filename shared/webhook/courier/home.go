@@ -7,6 +7,7 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/breaker"
 	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
@@ -20,7 +21,7 @@ type home interface {
 	leave(ctx context.Context)
 	// done ends an admitted attempt that was started at a time. If its result counts, it goes to the breaker. It returns the breaker
 	// before and after.
-	done(ctx context.Context, r post.Result, started time.Time) (was, is circuit)
+	done(ctx context.Context, r post.Result, started time.Time) (was, is breaker.Circuit)
 	// seen returns the bounds: as they are if fresh is true, or else as far as the process has seen, without an error.
 	seen(ctx context.Context, fresh bool) (bounds, error)
 	// saw takes over the item of the bounds, as a query that began at a time has read it; nil: it could not.
@@ -131,7 +132,7 @@ func (m *memory) admit(_ context.Context, t *Task) (by time.Time, ok bool) {
 		return time.Time{}, true
 	case t.InHand > 0:
 		return until, false
-	case m.bounds.Circuit.state(n.now) != BreakerClosed:
+	case m.bounds.Circuit.State(n.now) != breaker.Closed:
 		return until.Add(spillDelay(m.random)), false
 	}
 	return m.spaced(until, n.now, n.rate), false
@@ -140,12 +141,12 @@ func (m *memory) admit(_ context.Context, t *Task) (by time.Time, ok bool) {
 // leave ends a probe. An attempt that was allowed while the breaker was closed ends long before a probe begins.
 func (m *memory) leave(ctx context.Context) { _ = m.change(ctx, unprobe) }
 
-func (m *memory) done(ctx context.Context, r post.Result, started time.Time) (was, is circuit) {
+func (m *memory) done(ctx context.Context, r post.Result, started time.Time) (was, is breaker.Circuit) {
 	counts := m.counts(r, started)
 	_ = m.change(ctx, func(b *bounds, now time.Time, _ string) bool {
 		was = b.Circuit
 		if counts {
-			b.Circuit.record(r, now)
+			b.Circuit.Record(r, now)
 		}
 		is = b.Circuit
 		return counts
@@ -172,14 +173,14 @@ func (m *memory) change(_ context.Context, change func(*bounds, time.Time, strin
 
 // Breaker returns the state of an endpoint's breaker as of now, and the pause of an endpoint that gets no attempts now; nil if it
 // does.
-func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, incarnation string) (BreakerState, *delivery.Pause, error) {
+func (c *Courier) Breaker(ctx context.Context, company store.Company, provider, incarnation string) (breaker.State, *delivery.Pause, error) {
 	b, err := c.home(company, provider, incarnation).seen(ctx, true)
 	if err != nil {
 		return "", nil, err
 	}
 	now := c.Now()
-	state := b.Circuit.state(now)
-	if p, ok := b.Circuit.pause(now); ok {
+	state := b.Circuit.State(now)
+	if p, ok := b.Circuit.Pause(now); ok {
 		return state, &p, nil
 	}
 	return state, nil, nil
@@ -193,8 +194,8 @@ func (c *Courier) Resume(ctx context.Context, company store.Company, provider, i
 		return p, false, err
 	}
 	err = h.change(ctx, func(b *bounds, now time.Time, _ string) bool {
-		if p, ok = b.Circuit.pause(now); ok {
-			b.Circuit.resume(now)
+		if p, ok = b.Circuit.Pause(now); ok {
+			b.Circuit.Resume(now)
 		}
 		return ok
 	})
@@ -204,7 +205,7 @@ func (c *Courier) Resume(ctx context.Context, company store.Company, provider, i
 // Pause returns the pause of an endpoint, as far as this process has seen; ok is false if it gets attempts.
 func (c *Courier) Pause(e *endpoint.Endpoint) (p delivery.Pause, ok bool) {
 	b, _ := c.homeOf(e).seen(context.Background(), false)
-	return b.Circuit.pause(c.Now())
+	return b.Circuit.Pause(c.Now())
 }
 
 // occupied bounds how long a recovery has an endpoint to itself: longer than a run of it and the attempts that the run has begun.

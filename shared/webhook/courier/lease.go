@@ -11,6 +11,7 @@ import (
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/breaker"
 	"orgops/shared/webhook/post"
 )
 
@@ -134,7 +135,7 @@ func (l *lease) try(ctx context.Context, t *Task) (token, until time.Time, ok bo
 }
 
 // done stores the result if it changes the breaker. Attempts that end while another result is written share the next write.
-func (l *lease) done(ctx context.Context, r post.Result, started time.Time) (was, is circuit) {
+func (l *lease) done(ctx context.Context, r post.Result, started time.Time) (was, is breaker.Circuit) {
 	if l.counts(r, started) {
 		l.put(r)
 	}
@@ -148,7 +149,7 @@ func (l *lease) done(ctx context.Context, r post.Result, started time.Time) (was
 	err := l.store(ctx, func(b *bounds, now time.Time, _ string) bool {
 		was = l.bounds.Circuit
 		for _, one := range all {
-			b.Circuit.record(one, now)
+			b.Circuit.Record(one, now)
 		}
 		is = b.Circuit
 		return was != is
@@ -282,7 +283,7 @@ func (l *lease) failed(ctx context.Context, err error) {
 }
 
 // maxResults limits the results kept while the store fails. More would not change the breaker.
-const maxResults = 2 * breakAfter
+const maxResults = 2 * breaker.After
 
 // put keeps results until they are in the item.
 func (l *lease) put(all ...post.Result) {

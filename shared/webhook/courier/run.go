@@ -8,6 +8,7 @@ import (
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/breaker"
 	"orgops/shared/webhook/endpoint"
 	"orgops/shared/webhook/post"
 )
@@ -174,7 +175,7 @@ func (c *Courier) admit(ctx context.Context, t *Task) (ok bool) {
 	by, ok := t.home.admit(ctx, t)
 	if !ok {
 		b, _ := t.home.seen(ctx, false)
-		t.outcome = Outcome{Until: by, Broken: b.Circuit.state(now) != BreakerClosed}
+		t.outcome = Outcome{Until: by, Broken: b.Circuit.State(now) != breaker.Closed}
 		return false
 	}
 	t.admitted, t.begins = true, by

@@ -12,6 +12,8 @@ import (
 	"orgops/shared/webhook/post"
 )
 
+var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
 // pool wraps slots for a test.
 type pool struct {
 	*courier.Slots

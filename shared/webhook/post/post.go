@@ -69,6 +69,11 @@ func (o Result) Healthy() bool {
 	return o.Status != 0 && o.Status < 500 && o.Status != http.StatusTooManyRequests
 }
 
+// Asked reports whether the endpoint asked for a wait that holds for all of its deliveries (RFC 6585 §4, RFC 9110 §15.6.4).
+func (o Result) Asked() bool {
+	return o.RetryAfter > 0 && (o.Class == Throttled || o.Status == http.StatusServiceUnavailable)
+}
+
 // Send makes one attempt: it signs the message as of now, posts it and classifies the answer. Only the status decides: a
 // truncated or late body after a 2xx changes nothing. Send returns within the message's timeout.
 func Send(ctx context.Context, c *outbound.Client, e *Target, m Message, now func() time.Time) Result {

@@ -1,11 +1,11 @@
-package courier_test
+package schedule_test
 
 import (
 	"testing"
 	"time"
 
-	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/post"
+	"orgops/shared/webhook/schedule"
 )
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -18,7 +18,7 @@ func TestNext(t *testing.T) {
 	}
 	for i, wait := range waits {
 		for random, want := range map[float64]time.Duration{0: wait * 8 / 10, 0.5: wait, 0.999999: wait * 12 / 10} {
-			at, ok := courier.Next(i+1, post.Result{}, start, random)
+			at, ok := schedule.Next(i+1, post.Result{}, start, random)
 			if !ok {
 				t.Errorf("after attempt %d with %g: no retry, want one in %s", i+1, random, want)
 			}
@@ -32,29 +32,15 @@ func TestNext(t *testing.T) {
 		class post.Class
 	}{{10, post.Failed}, {11, post.Throttled}, {1, post.Gone}, {1, post.Delivered}}
 	for _, tt := range ends {
-		if at, ok := courier.Next(tt.made, post.Result{Class: tt.class}, start, 0.5); ok {
+		if at, ok := schedule.Next(tt.made, post.Result{Class: tt.class}, start, 0.5); ok {
 			t.Errorf("%s after %d attempts: retry at %s, want no retry", tt.class, tt.made, at)
 		}
 	}
 	asked := post.Result{Class: post.Throttled, RetryAfter: time.Hour}
-	if at, _ := courier.Next(1, asked, start, 0.5); !at.Equal(start.Add(time.Hour)) {
+	if at, _ := schedule.Next(1, asked, start, 0.5); !at.Equal(start.Add(time.Hour)) {
 		t.Errorf("asked for an hour: retry in %s, want %s", at.Sub(start), time.Hour)
 	}
-	if at, _ := courier.Next(5, asked, start, 0.5); !at.Equal(start.Add(5 * time.Hour)) {
+	if at, _ := schedule.Next(5, asked, start, 0.5); !at.Equal(start.Add(5 * time.Hour)) {
 		t.Errorf("asked for an hour where the schedule waits five: retry in %s, want %s", at.Sub(start), 5*time.Hour)
-	}
-}
-
-func TestCourier_Spill(t *testing.T) {
-	t.Parallel()
-	for random, want := range map[float64]time.Duration{0: time.Second, 0.5: 2 * time.Second, 0.75: 2500 * time.Millisecond} {
-		c := courier.New(courier.Deps{Random: func() float64 { return random }})
-		if got := c.Spill(); got != want {
-			t.Errorf("with %g: a delay of %v, want %v", random, got, want)
-		}
-	}
-	got := courier.New(courier.Deps{}).Spill()
-	if off := (got - 2*time.Second).Abs(); off > time.Second {
-		t.Errorf("without Random: a delay of %v, want 1 s to 3 s", got)
 	}
 }
