@@ -43,6 +43,10 @@ const (
 	lastPause  = 30 * time.Second
 )
 
+// readEvery is how often Lambda reads a shard. The documents call it the base rate, and do not say that a read which finds records is
+// followed by another at once. Here it is not.
+const readEvery = time.Second / 4
+
 // mapping reads the stream for a function.
 type mapping struct {
 	following
@@ -52,14 +56,16 @@ type mapping struct {
 	shards   []*reader
 	readers  map[*simstore.Shard]*reader
 	seen     int                  // records of the stream that have been read
-	blocked  bool                 // a shard waits for its parent
+	behind   bool                 // a shard waits for its parent, or for the next read
 	dropped  []dynamostore.Record // they failed too often or are too old
 }
 
 // reader reads one shard.
 type reader struct {
 	shard *simstore.Shard
-	next  int // record to read
+	next  int           // record to read
+	after time.Duration // the start of a quarter of a second, the shard is read
+	reads time.Time     // the next time; zero: it has no new records
 	lanes []*lane
 	done  bool // all records of the shard are handled
 }
@@ -76,15 +82,15 @@ type lane struct {
 	tries   int       // failures of the first record
 }
 
-// read takes the new records of each shard whose parent is finished.
-func (m *mapping) read() {
+// read takes the new records of each shard whose parent is finished, when the shard is read.
+func (m *mapping) read(a *agenda) {
 	written := m.w.table.Stream().Len()
-	if written == m.seen && !m.blocked {
+	if written == m.seen && !m.behind {
 		return
 	}
-	m.seen, m.blocked = written, false
+	m.seen, m.behind = written, false
 	for _, sh := range m.w.table.Stream().Shards()[len(m.shards):] {
-		r := &reader{shard: sh}
+		r := &reader{shard: sh, after: time.Duration(hash(m.f.name+" "+sh.ID)%uint32(readEvery/time.Millisecond)) * time.Millisecond}
 		for i := range m.parallel {
 			r.lanes = append(r.lanes, &lane{name: fmt.Sprintf("%s %s/%d", m.f.name, sh.ID, i), shard: sh.ID})
 		}
@@ -93,27 +99,58 @@ func (m *mapping) read() {
 	}
 	for _, r := range m.shards {
 		if r.shard.Parent != nil && !m.finished(r.shard.Parent) {
-			m.blocked = true
+			m.behind = true
 			continue
 		}
-		records := r.shard.Records(r.next)
-		r.next += len(records)
-		for _, record := range records {
+		for _, record := range r.read(a) {
 			if passes(record, m.entities) {
+				m.follow(record)
 				m.put(r, record)
 			}
 		}
+		m.behind = m.behind || !r.reads.IsZero()
 	}
 }
 
+// read returns the new records when the shard is read.
+func (r *reader) read(a *agenda) []dynamostore.Record {
+	records := r.shard.Records(r.next)
+	if len(records) == 0 {
+		return nil
+	}
+	if r.reads.IsZero() {
+		r.reads = a.now.Add(-r.after).Truncate(readEvery).Add(r.after)
+		if r.reads.Before(a.now) {
+			r.reads = r.reads.Add(readEvery)
+		}
+	}
+	if !a.due(r.reads) {
+		return nil
+	}
+	r.reads = time.Time{}
+	r.next += len(records)
+	return records
+}
+
 func (m *mapping) put(r *reader, record dynamostore.Record) {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(simstore.Attribute(record, "pk") + "/" + simstore.Attribute(record, "sk"))) // never returns an error
-	l := r.lanes[int(h.Sum32()>>3)%len(r.lanes)]
+	l := r.lanes[int(hash(simstore.Attribute(record, "pk")+"/"+simstore.Attribute(record, "sk"))>>3)%len(r.lanes)]
 	if len(l.waiting) == 0 {
 		l.from = time.Now().Add(m.window)
 	}
 	l.waiting = append(l.waiting, record)
+}
+
+// follow tells that a record is read, or given to the function.
+func (m *mapping) follow(r dynamostore.Record) {
+	if m.w.followed != nil {
+		m.w.followed(m, r)
+	}
+}
+
+func hash(text string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text)) // never returns an error
+	return h.Sum32()
 }
 
 // finished reports whether all records of a shard are handled.
@@ -129,7 +166,7 @@ func (m *mapping) finished(sh *simstore.Shard) bool {
 
 // list adds the batches that can be delivered.
 func (m *mapping) list(a *agenda) {
-	m.read()
+	m.read(a)
 	for _, r := range m.shards {
 		for _, l := range r.lanes {
 			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) && a.due(wait.Later(l.from, l.rests)) {
@@ -155,6 +192,7 @@ func (m *mapping) deliver(l *lane) {
 		e.Shard = l.shard
 	}
 	for _, r := range batch {
+		m.follow(r)
 		e.Records = append(e.Records, eventOf(r))
 	}
 	l.busy = true

@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/notice"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/dynamostore"
 )
 
 // world holds everything of one seed.
@@ -58,10 +59,11 @@ type world struct {
 	splits         int                       // of shards
 	broken         string                    // the first invariant that does not hold
 	alive          sync.WaitGroup
-	longest        int                                  // invocations of a function in one chain
-	latency        time.Duration                        // of a call to the store or a queue
-	counts         map[string]int                       // calls of functions, by function and kind
-	committed      func(e *environment, ops []store.Op) // nil: nothing hears of commits
+	longest        int                                    // invocations of a function in one chain
+	latency        time.Duration                          // of a call to the store or a queue
+	counts         map[string]int                         // calls of functions, by function and kind
+	committed      func(e *environment, ops []store.Op)   // nil: nothing hears of commits
+	followed       func(m *mapping, r dynamostore.Record) // nil: nothing hears of records that are read and given to a function
 }
 
 // These limit a run after its hour: how long it may take to come to rest, and in how many steps.
