@@ -24,6 +24,7 @@ import (
 	"orgops/shared/provider/policyengine/policycheck"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/programtest"
 )
 
 func readFile(t *testing.T, path string) string {
@@ -56,8 +57,7 @@ func TestCommands(t *testing.T) {
 	}))
 	defer feed.Close()
 	login := blocks(t, "connect.md", "sh run")[0]
-	programs := t.TempDir()
-	servicetest.Command(t, 5*time.Minute, nil, "go", "build", "-o", filepath.Join(programs, "orgops"), servicetest.Root+"/local")
+	programs := filepath.Dir(programtest.Orgops(t))
 	for _, tt := range []struct {
 		name, page, before string
 		times              int // how often the commands run

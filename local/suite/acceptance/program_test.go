@@ -15,15 +15,8 @@ import (
 	"orgops/shared/base/freeport"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/programtest"
 )
-
-// build builds the real program.
-func build(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "orgops")
-	servicetest.Command(t, 5*time.Minute, nil, "go", "build", "-o", program, servicetest.Root+"/local")
-	return program
-}
 
 // program runs the real program on a data folder; a test may start and kill it many times.
 type program struct {
@@ -39,7 +32,7 @@ func newProgram(t *testing.T) *program {
 	port, err := freeport.Find(t.Context())
 	errtest.Must(t, err)
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	p := &program{client: client{t: t, base: "http://" + addr}, path: build(t), data: filepath.Join(t.TempDir(), "data"), output: &logtest.Log{}}
+	p := &program{client: client{t: t, base: "http://" + addr}, path: programtest.Orgops(t), data: filepath.Join(t.TempDir(), "data"), output: &logtest.Log{}}
 	t.Cleanup(func() {
 		if p.cmd != nil {
 			p.kill()

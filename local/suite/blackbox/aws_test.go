@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/programtest"
 )
 
 var dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
 // startAWS starts the program on stand-ins for DynamoDB with its streams, SQS, KMS and Secrets Manager.
 func startAWS(t *testing.T) *target {
-	program := build(t)
+	program := programtest.Orgops(t)
 	started := startProgram(t, program, onAWS(t, program, "blackbox")...)
 	started.checks = []check{{"people and machines are told", func(t *testing.T, _ *world) { told(t, program, onAWS(t, program, "told")...) }}}
 	return started

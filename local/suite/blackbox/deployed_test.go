@@ -14,6 +14,7 @@ import (
 	"orgops/local/suite/cloud"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/programtest"
 	"orgops/shared/testkit/slacktest"
 )
 
@@ -41,7 +42,7 @@ func startDeployed(t *testing.T) *target {
 			t.Errorf("remove the stack: %v", err)
 		}
 	})
-	program := build(t)
+	program := programtest.Orgops(t)
 	env := append(append(os.Environ(), stack.Environment()...), "ORGOPS_BACKEND=aws", "ORGOPS_TABLE="+stack.Outputs["TableName"])
 	d := &deployed{Stack: stack, env: env}
 	t.Cleanup(func() { d.checkRefusals(t); d.checkDrops(t) })
@@ -102,7 +103,7 @@ func runningAt(t *testing.T, url string) *target {
 		return made.CompanyID, err
 	}
 	return &target{
-		url: strings.TrimSuffix(url, "/"), program: build(t), every: 200 * time.Millisecond,
+		url: strings.TrimSuffix(url, "/"), program: programtest.Orgops(t), every: 200 * time.Millisecond,
 		log: func() string { return "its log is where it runs" },
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			return admin(ctx, "NAME="+name, "EMAIL="+email, "PASSWORD="+password, "COMPANY=", "PLAN=")

@@ -15,29 +15,20 @@ import (
 
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/programtest"
 )
 
 const root = "../../.."
 
 // startLocal starts the program as a new user does, on an empty folder.
 func startLocal(t *testing.T) *target {
-	program := build(t)
+	program := programtest.Orgops(t)
 	started := startProgram(t, program)
 	started.checks = []check{
 		{"a connected provider", func(t *testing.T, _ *world) { connected(t, program) }},
 		{"people and machines are told", func(t *testing.T, _ *world) { told(t, program) }},
 	}
 	return started
-}
-
-// build builds the program and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "orgops")
-	if built, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, root+"/local").CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v\n%s", err, built)
-	}
-	return program
 }
 
 // startProgram starts the program with settings, on a port that the program chooses. It ends with the test.

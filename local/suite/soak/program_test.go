@@ -17,6 +17,7 @@ import (
 	"orgops/shared/base/freeport"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/programtest"
 )
 
 // program runs the real program, and starts it again whenever it ends.
@@ -34,30 +35,14 @@ type program struct {
 	closed  chan struct{}
 }
 
-// built holds the folder of the program, or nothing before build.
-var built string
-
-// build builds the program once for all tests.
-var build = sync.OnceValues(func() (path string, err error) {
-	if built, err = os.MkdirTemp("", "soak-"); err != nil {
-		return "", err
-	}
-	path = filepath.Join(built, "orgops")
-	return path, exec.Command("go", "build", "-o", path, servicetest.Root+"/local").Run()
-})
-
-func removeBuilt() { _ = os.RemoveAll(built) }
-
 // newProgram prepares the program with settings. run starts it.
 func newProgram(t *testing.T, settings ...string) *program {
 	t.Helper()
-	path, err := build()
-	errtest.Must(t, err)
 	port, err := freeport.Find(t.Context())
 	errtest.Must(t, err)
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	p := &program{
-		t: t, path: path, url: "http://" + addr, folder: filepath.Join(t.TempDir(), "data"), log: &logtest.Log{},
+		t: t, path: programtest.Orgops(t), url: "http://" + addr, folder: filepath.Join(t.TempDir(), "data"), log: &logtest.Log{},
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	p.env = append(append(os.Environ(), "ORGOPS_ADDR="+addr, "ORGOPS_DATA="+p.folder), settings...)

@@ -23,12 +23,7 @@ var (
 
 var dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	code := awstest.Run(m, dynamo, sqs, moto)
-	removeBuilt()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
 // TestSoak breaks one part after the other while webhooks, syncs and deliveries go on. Nothing may be lost, and nothing may
 // count twice in the context or among the memories.

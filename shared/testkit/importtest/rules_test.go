@@ -136,6 +136,7 @@ var homes = []home{
 		"shared/testkit/awstest",      // starts emulators of AWS
 		"shared/testkit/postgrestest", // starts a database server
 		"shared/testkit/lambdatest",   // starts functions
+		"shared/testkit/programtest",  // builds programs
 	}, "files and the environment belong to the process and its drivers"},
 	{[]string{"log"}, nil, "logging is log/slog"},
 	{[]string{"unsafe", "C"}, nil, "nothing here needs it"},

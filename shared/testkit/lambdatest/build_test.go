@@ -3,6 +3,7 @@ package lambdatest_test
 import (
 	"crypto/sha256"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -61,21 +62,14 @@ func functions(t testing.TB) []string {
 	return names
 }
 
-// TestBuild checks that every program is small enough, and that builds in different folders are identical. Both take the packages from Go's
-// cache, which ignores the folder too.
+// TestBuild checks that every program is small enough, and that builds in different folders are identical. Both come from Go's cache. What a
+// folder changes has another key there, so it is linked again, and its bytes are compared.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds every program twice")
 	}
-	source, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	elsewhere := filepath.Join(t.TempDir(), "a-folder-of-another-name")
-	if err := os.Symlink(source, elsewhere); err != nil {
-		t.Fatal(err)
-	}
+	source, elsewhere := sources(t)
 	for _, name := range functions(t) {
 		t.Run(name, func(t *testing.T) {
 			one, other := deployed(t, source, name), deployed(t, elsewhere, name)
@@ -87,6 +81,34 @@ func TestBuild(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBuild_Linked has the linker make a program in each folder, which Go's cache of programs would not.
+func TestBuild_Linked(t *testing.T) {
+	t.Parallel()
+	source, elsewhere := sources(t)
+	linked := func(from string) program {
+		path := filepath.Join(t.TempDir(), "bootstrap")
+		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build"}, lambdatest.Flags...), "-o", path, "./functions/authorizer/lambda")...)
+		cmd.Dir, cmd.Env = from, append(os.Environ(), "CGO_ENABLED=0", "PWD="+from)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		return read(t, path)
+	}
+	if one, other := linked(source), linked(elsewhere); one.sum != other.sum {
+		t.Errorf("digest of the second build = %x, want the first's, %x", other.sum, one.sum)
+	}
+}
+
+// sources returns the module's folder, and another name of it.
+func sources(t *testing.T) (source, elsewhere string) {
+	t.Helper()
+	source, err := filepath.Abs("../../..")
+	errtest.Must(t, err)
+	elsewhere = filepath.Join(t.TempDir(), "a-folder-of-another-name")
+	errtest.Must(t, os.Symlink(source, elsewhere))
+	return source, elsewhere
 }
 
 type program struct {
