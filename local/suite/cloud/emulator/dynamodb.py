@@ -18,7 +18,8 @@ _WATCHED = '"$@" & child=$!; trap "kill $child" TERM; while kill -0 $PPID 2>/dev
 def patch(jars: str) -> None:
     def command(self):
         return ["/bin/sh", "-c", _WATCHED, "sh",
-                shutil.which("java"), f"-Xmx{config.DYNAMODB_HEAP_SIZE}", f"-Djava.library.path={jars}",
+                shutil.which("java"), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",  # a test is too short for the second compiler
+                f"-Xmx{config.DYNAMODB_HEAP_SIZE}", f"-Djava.library.path={jars}",
                 f"-Djava.io.tmpdir={tempfile.gettempdir()}",  # it unpacks a library there and does not remove it
                 "-cp", os.path.join(jars, "*"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
                 "-inMemory", "-disableTelemetry", "-port", str(self.port)]
