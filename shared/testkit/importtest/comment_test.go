@@ -2,9 +2,7 @@ package importtest_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"regexp"
 	"testing"
 )
@@ -19,7 +17,7 @@ func TestDocComments(t *testing.T) {
 	all, is := 0, map[string]int{}
 	total := 0
 	for _, s := range sources(t) {
-		for _, doc := range docs(t, s.file) {
+		for _, doc := range docs(s.tree) {
 			all++
 			if opens.MatchString(doc) {
 				is[groupOf(s.pkg)]++
@@ -33,12 +31,7 @@ func TestDocComments(t *testing.T) {
 }
 
 // docs lists the texts of a file's doc comments of functions, types, constants and variables.
-func docs(t *testing.T, file string) []string {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+func docs(f *ast.File) []string {
 	var texts []string
 	add := func(c *ast.CommentGroup) {
 		if text := c.Text(); text != "" {

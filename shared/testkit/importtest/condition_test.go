@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -22,12 +21,9 @@ func TestTests_Conditions(t *testing.T) {
 			continue
 		}
 		looked++
-		files := token.NewFileSet()
-		parsed, err := parser.ParseFile(files, filepath.Join(root, s.file), nil, parser.SkipObjectResolution)
-		errtest.Must(t, err)
-		ast.Inspect(parsed, func(n ast.Node) bool {
+		ast.Inspect(s.tree, func(n ast.Node) bool {
 			if i, ok := n.(*ast.IfStmt); ok && joins(i.Cond) && reports(i.Body) {
-				t.Errorf("%s:%d: the condition joins two checks; compare one value, or check each on its own", s.file, files.Position(i.Pos()).Line)
+				t.Errorf("%s:%d: the condition joins two checks; compare one value, or check each on its own", s.file, s.at(i))
 			}
 			return true
 		})

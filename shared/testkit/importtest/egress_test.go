@@ -2,14 +2,9 @@ package importtest_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	"orgops/shared/testkit/errtest"
 )
 
 // TestSources_Egress checks that the service makes HTTP clients and transports in package outbound alone. Its Client applies the egress
@@ -26,18 +21,15 @@ func TestSources_Egress(t *testing.T) {
 		if s.test || slices.Contains([]string{"infra", "local", "testkit"}, groupOf(s.pkg)) {
 			continue
 		}
-		files := token.NewFileSet()
-		parsed, err := parser.ParseFile(files, filepath.Join(root, s.file), nil, parser.SkipObjectResolution)
-		errtest.Must(t, err)
 		made := func(n ast.Node, what ast.Expr) {
 			if !slices.Contains(senders, types.ExprString(what)) {
 				return
 			}
 			if found = true; !slices.Contains(own, s.pkg) {
-				t.Errorf("%s:%d: %s is not bound by the egress rules; use the outbound.Client", s.file, files.Position(n.Pos()).Line, types.ExprString(what))
+				t.Errorf("%s:%d: %s is not bound by the egress rules; use the outbound.Client", s.file, s.at(n), types.ExprString(what))
 			}
 		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
+		ast.Inspect(s.tree, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CompositeLit:
 				if n.Type != nil {

@@ -1,6 +1,7 @@
 package importtest_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,7 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"orgops/shared/testkit/errtest"
 )
 
 const (
@@ -28,29 +32,43 @@ type source struct {
 	imports   []string
 	inits     int
 	lines     int
+	tree      *ast.File
+	positions *token.FileSet
 }
 
-// sources reads the module's Go files for all systems, except those in hidden folders and testdata.
+// at returns the line of a node.
+func (s source) at(n ast.Node) int { return s.positions.Position(n.Pos()).Line }
+
+// sources returns the module's Go files for all systems, except those in hidden folders and testdata. All tests look at the same trees.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var all []source
-	for _, file := range files(t, ".go") {
-		s, err := read(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, s)
-	}
+	all, err := parsed()
+	errtest.Must(t, err)
 	if len(all) < 50 {
 		t.Fatalf("%d files found, want at least 50", len(all))
 	}
 	return all
 }
 
+var parsed = sync.OnceValues(func() (all []source, err error) {
+	names, err := walk(".go")
+	for _, file := range names {
+		s, failed := read(file)
+		all, err = append(all, s), errors.Join(err, failed)
+	}
+	return all, err
+})
+
 // files lists the project's own files whose name ends so.
-func files(t *testing.T, suffix string) (all []string) {
+func files(t *testing.T, suffix string) []string {
 	t.Helper()
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	all, err := walk(suffix)
+	errtest.Must(t, err)
+	return all
+}
+
+func walk(suffix string) (all []string, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -61,10 +79,7 @@ func files(t *testing.T, suffix string) (all []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return all, err
 }
 
 func read(file string) (source, error) {
@@ -77,7 +92,7 @@ func read(file string) (source, error) {
 	s := source{
 		file: relative, pkg: path.Dir(filepath.ToSlash(relative)), name: f.Name.Name,
 		test: strings.HasSuffix(file, "_test.go"), documents: f.Doc.Text() != "",
-		lines: files.Position(f.FileEnd).Line - 1,
+		lines: files.Position(f.FileEnd).Line - 1, tree: f, positions: files,
 	}
 	for _, i := range f.Imports {
 		imported, _ := strconv.Unquote(i.Path.Value) // the parser has checked that it is a string

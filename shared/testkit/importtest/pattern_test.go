@@ -2,14 +2,10 @@ package importtest_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	"orgops/shared/testkit/errtest"
 )
 
 // TestSources_Patterns checks that no program of the service compiles a regular expression while it starts. Each of them would pay for
@@ -21,10 +17,7 @@ func TestSources_Patterns(t *testing.T) {
 		if s.test || slices.Contains([]string{"infra", "testkit"}, groupOf(s.pkg)) {
 			continue
 		}
-		files := token.NewFileSet()
-		parsed, err := parser.ParseFile(files, filepath.Join(root, s.file), nil, parser.SkipObjectResolution)
-		errtest.Must(t, err)
-		for _, d := range parsed.Decls {
+		for _, d := range s.tree.Decls {
 			g, ok := d.(*ast.GenDecl)
 			if !ok || g.Tok != token.VAR {
 				continue
@@ -32,7 +25,7 @@ func TestSources_Patterns(t *testing.T) {
 			looked++
 			ast.Inspect(g, func(n ast.Node) bool {
 				if call, ok := n.(*ast.CallExpr); ok && types.ExprString(call.Fun) == "regexp.MustCompile" {
-					t.Errorf("%s:%d: compiled at each start of a program; make it a text.Pattern", s.file, files.Position(call.Pos()).Line)
+					t.Errorf("%s:%d: compiled at each start of a program; make it a text.Pattern", s.file, s.at(call))
 				}
 				return true
 			})
