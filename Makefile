@@ -11,6 +11,8 @@ GO ?= go
 # Without the checkout's path and commit in what is built, another checkout finds it in Go's build cache. LINK sets the commit.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -buildvcs=false)
 PYTHON ?= python3
+# Python keeps what it has compiled, under .tools. Images of containers turn that off, and each start of a tool would compile it.
+unexport PYTHONDONTWRITEBYTECODE
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
 
@@ -57,7 +59,7 @@ run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start 
 
 .PHONY: build
 build: build-lambdas ## build the service into bin/orgops, and every Lambda function
-	$(GO) build -trimpath $(LINK) -o bin/orgops ./local
+	$(GO) build $(LINK) -o bin/orgops ./local
 
 # The tag is set when everything is built. Two builds of a commit with the same Go give the same bytes.
 .PHONY: release
@@ -79,7 +81,7 @@ CDK_ARCH := $(patsubst amd64,x86_64,$(LAMBDA_ARCH))
 build-lambdas: ## build every Lambda function into build/<function>/bootstrap (LAMBDA_ARCH=amd64 for x86_64)
 	@for main in functions/*/lambda; do \
 		name=$$(basename "$$(dirname "$$main")"); \
-		CGO_ENABLED=0 GOOS=$(LAMBDA_OS) GOARCH=$(LAMBDA_ARCH) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags lambda.norpc \
+		CGO_ENABLED=0 GOOS=$(LAMBDA_OS) GOARCH=$(LAMBDA_ARCH) $(GO) build -ldflags='-s -w' -tags lambda.norpc \
 			-o "$(LAMBDA_DIR)/$$name/bootstrap" "./$$main"; \
 	done
 

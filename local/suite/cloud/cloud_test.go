@@ -30,7 +30,7 @@ func TestEmulator(t *testing.T) {
 	defer stop()
 	cmd := exec.CommandContext(ctx, found.python, "-m", "unittest", "discover",
 		"--start-directory", "emulator", "--top-level-directory", ".", "--pattern", "*_test.py")
-	cmd.Env = append(withoutAWS(os.Environ()), "PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+t.TempDir())
+	cmd.Env = append(withoutAWS(os.Environ()), "TMPDIR="+t.TempDir())
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)

@@ -29,7 +29,7 @@ func (t tools) emulate(ctx context.Context, home string) (*process, string, erro
 	port := strconv.Itoa(number)
 	p, err := begin(ctx, command{
 		dir: filepath.Join(t.root, "local", "suite", "cloud"), log: filepath.Join(home, emulatorLog),
-		env:     append(withoutAWS(os.Environ()), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1"),
+		env:     append(withoutAWS(os.Environ()), "PYTHONUNBUFFERED=1"),
 		program: t.python,
 		args:    []string{"-m", "emulator", "--port", port, "--home", home, "--dynamodb", t.dynamodb},
 	})
