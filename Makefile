@@ -85,8 +85,9 @@ build-lambdas: ## build every Lambda function into build/<function>/bootstrap (L
 			-o "$(LAMBDA_DIR)/$$name/bootstrap" "./$$main"; \
 	done
 
-# go vet and the tests compile everything once. CDK's tests need Node, so they are not among these.
+# go vet and the tests compile everything once, and the programs that tests start: without C, as a release is. CDK's tests need Node, so they are not among these.
 .PHONY: check
+check: export CGO_ENABLED := 0
 check: formatted ## say in minutes, with Go alone, whether a change is sound: format, vet, and every test that needs no other tool
 	$(GO) vet ./...
 	$(GO) test -short -shuffle=on -vet=off $$($(GO) list ./... | grep -v '^orgops/infra')
@@ -102,6 +103,8 @@ formatted:
 UNCHECKED := -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='golang.org/x/crypto/argon2=-race=false'
 # No debugger reads a test's binary. Without its tables a binary is linked in two thirds of the time; a report of the race detector is the same.
 LINKED := -ldflags=-w
+# The race detector needs C. What is tested without it is compiled without C, as are the programs that tests start, so that Go compiles a
+# package in two forms instead of three.
 # The tests wait half of their time, for emulators and for the processes that they start; so one package more than there are processors
 # runs at a time.
 AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -113,7 +116,7 @@ test: needs lint tools ## check format, lint, and run every test including accep
 	others=$$(grep -vE "$$single" <<< "$$packages" || true); \
 	set -x; \
 	if [ -n "$$others" ]; then $(GO) test -race $(UNCHECKED) $(LINKED) -p $(AT_ONCE) -shuffle=on -vet=off -timeout 20m $$others; fi; \
-	if [ -n "$$alone" ]; then $(GO) test $(LINKED) -shuffle=on -vet=off $$alone; fi # lint has run vet. These start no goroutines, measure what runs in turn, or let one call run at a time (simulate); the detector makes them up to 8 times slower, and watches the same code in the tests of the functions that use it. The CDK's own runtime has a data race at its end
+	if [ -n "$$alone" ]; then CGO_ENABLED=0 $(GO) test $(LINKED) -shuffle=on -vet=off $$alone; fi # lint has run vet. These start no goroutines, measure what runs in turn, or let one call run at a time (simulate); the detector makes them up to 8 times slower, and watches the same code in the tests of the functions that use it. The CDK's own runtime has a data race at its end
 
 # TARGET=deployed deploys the stack to an AWS emulator on this machine. It tests a running service instead if ORGOPS_URL is
 # set. ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that prints {"companyId": …}. In its environment it gets

@@ -102,7 +102,10 @@ func (t tools) deploy(ctx context.Context, s *Stack, outputs string, values []st
 }
 
 // cdk returns the environment of the CDK. The CDK leaves temporary files behind, so they go to a folder that Close removes.
-func (s *Stack) cdk() []string { return append(s.Environment(), "TMPDIR="+s.temporary()) }
+// The app is built as the functions are.
+func (s *Stack) cdk() []string {
+	return append(s.Environment(), "TMPDIR="+s.temporary(), "CGO_ENABLED=0")
+}
 
 // run runs a program to its end. Its error includes the end of the output.
 func (t tools) run(ctx context.Context, dir string, env []string, program string, args ...string) error {

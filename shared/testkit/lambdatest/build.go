@@ -19,5 +19,5 @@ var Flags = []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags", 
 // Compile builds a program with the flags of `make build-lambdas`, from a folder of the module ("" for the current one).
 // environment adds variables such as GOARCH=arm64.
 func Compile(ctx context.Context, from, pkg, program string, environment ...string) error {
-	return programtest.Build(ctx, from, pkg, program, append([]string{"CGO_ENABLED=0"}, environment...), Flags...)
+	return programtest.Build(ctx, from, pkg, program, environment, Flags...)
 }
