@@ -18,8 +18,6 @@ import (
 	"orgops/shared/testkit/programtest"
 )
 
-const root = "../../.."
-
 // startLocal starts the program as a new user does, on an empty folder.
 func startLocal(t *testing.T) *target {
 	program := programtest.Orgops(t)
