@@ -97,6 +97,9 @@ func (q *Queue) Redrive(ctx context.Context) (n int, err error) {
 			messages, receipts = append(messages, r.Message), append(receipts, r.Receipt)
 		}
 		if len(messages) == 0 {
+			if len(later) < maxListed {
+				continue // SQS keeps no order: earlier letters may follow
+			}
 			return n, nil
 		}
 		if err := q.Send(ctx, messages...); err != nil {

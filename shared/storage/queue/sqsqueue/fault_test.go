@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -113,5 +114,25 @@ func TestQueue_BuryTwice(t *testing.T) {
 	want := []queue.DeadLetter{{Message: queue.Message{Body: []byte("a"), Group: "acme"}, Reason: strings.Repeat("ä", 512)}}
 	if diff := cmp.Diff(want, letters, cmpopts.IgnoreFields(queue.DeadLetter{}, "Message.Due", "BuriedAt")); diff != "" {
 		t.Errorf("dead letters (-want +got):\n%s", diff)
+	}
+}
+
+// TestQueue_Redrive_Later checks that a page of letters that were buried after Redrive had started does not hide the earlier ones.
+func TestQueue_Redrive_Later(t *testing.T) {
+	t.Parallel()
+	proxy := elastic.Through(t)
+	q := openAt(t, proxy.Access(), sqsqueue.Options{})
+	errtest.Must(t, q.Send(t.Context(), queue.Message{Body: []byte("a")}))
+	errtest.Must(t, q.Bury(t.Context(), receive(t, q, 1)[0], "refused"))
+	proxy.Play(awstest.Step{Operation: "ReceiveMessage", Times: 1, Status: 200, Body: fmt.Sprintf(
+		`{"Messages":[{"MessageId":"later","ReceiptHandle":"later","Body":"b","MD5OfBody":"92eb5ffee6ae2fec3ad71c777531578f","Attributes":{"SentTimestamp":"%d"}}]}`,
+		time.Now().Add(time.Hour).UnixMilli())})
+	n, err := q.Redrive(t.Context())
+	errtest.Must(t, err)
+	if n != 1 {
+		t.Errorf("%d letters moved, want the one that was buried before", n)
+	}
+	if got := receive(t, q, 1)[0].Body; string(got) != "a" {
+		t.Errorf("the queue gives %q, want a", got)
 	}
 }
