@@ -32,7 +32,7 @@ const (
 type backlog struct {
 	*Retrier
 	company  store.Company
-	rec      *recovery.Stored
+	rec      recovery.Stored
 	version  int64              // of rec
 	endpoint *endpoint.Endpoint // nil: it must be read again
 	ends     time.Time          // no attempt begins later
@@ -44,52 +44,26 @@ type backlog struct {
 	changed bool   // rec is ahead of the store
 
 	results  chan result
-	inFlight int // attempts, until they are recorded
-	gate     gate
+	inFlight int       // attempts, until they are recorded
 	next     time.Time // no attempt begins before
+	full     bool      // another attempt must end first
 
 	due  time.Time // not zero: the run ends, and the recovery goes on then
 	fail error     // not nil: the run ends
 }
 
-// gate says what the next attempt of a backlog waits for when its time has come.
-type gate uint8
-
-const (
-	open   gate = iota // nothing
-	full               // another attempt must end
-	broken             // the breaker: its probe must arrive, or its time must end
-)
-
-// send runs a recovery for a while. due tells when to continue; zero means that the window is complete.
-func (r *Retrier) send(ctx context.Context, e *endpoint.Endpoint, rec *recovery.Stored, version int64) (due time.Time, err error) {
-	now := r.Now()
-	end, err := r.Courier.Occupy(ctx, e)
-	switch {
-	case errors.Is(err, store.ErrConflict):
-		return now.Add(otherRun + r.Courier.Spill()), nil
-	case err != nil:
-		return time.Time{}, err
-	}
-	defer end()
-	b := &backlog{
-		Retrier: r, company: e.Company, rec: rec, version: version, endpoint: e,
-		ends: now.Add(sendFor), after: rec.After, results: make(chan result),
-	}
-	return b.run(ctx)
-}
-
 // run sends until the window is complete, the time is over or something fails, and then waits for the attempts in flight.
 func (b *backlog) run(ctx context.Context) (due time.Time, err error) {
 	for !b.over(ctx) {
-		switch {
-		case len(b.waiting) == 0 && !b.complete() && !b.Now().Before(b.next):
+		switch left := b.next.Sub(b.Now()); {
+		case len(b.waiting) == 0 && !b.complete() && left <= 0:
 			b.read(ctx)
-		case b.launch(ctx):
+		case len(b.waiting) > 0 && left <= 0 && (!b.full || b.inFlight == 0):
+			b.launch(ctx)
 		case b.inFlight > 0:
-			b.await(ctx)
+			b.await(ctx, left)
 		default:
-			b.rest(ctx)
+			b.rest(ctx, left)
 		}
 	}
 	for b.inFlight > 0 {
@@ -125,10 +99,7 @@ type result struct {
 
 // launch begins the attempt of the first delivery that waits, if it may begin. Deliveries begin one after another, so that
 // their tokens are used in order.
-func (b *backlog) launch(ctx context.Context) bool {
-	if len(b.waiting) == 0 || b.Now().Before(b.next) || b.gate == full && b.inFlight > 0 {
-		return false
-	}
+func (b *backlog) launch(ctx context.Context) {
 	one := b.waiting[0]
 	t := &courier.Task{
 		Source: courier.Backlog, Company: b.company, Key: one.key, Incarnation: b.rec.Incarnation, Endpoint: b.endpoint,
@@ -140,54 +111,34 @@ func (b *backlog) launch(ctx context.Context) bool {
 	switch {
 	case began:
 		b.waiting = b.waiting[1:]
-		b.gate, b.next = open, o.Until
 		b.inFlight++
-		return true
 	case o.Err == nil:
-		b.postpone(o)
+		b.postpone(o.Until)
 	case errors.Is(o.Err, store.ErrUnavailable) && b.inFlight > 0: // a record that is being written may show that the store is back
-		b.gate = full
+		b.full = true
 	default:
 		b.fail = o.Err
 	}
-	return false
 }
 
 // postpone lets no attempt begin until a time. If that is not in the future, an attempt must end first.
-func (b *backlog) postpone(o courier.Outcome) {
-	switch {
-	case o.Broken:
-		b.gate = broken
-	case b.gate == broken: // its probe is on the way
-	case o.Until.After(b.Now()):
-		b.gate = open
-	default:
-		b.gate = full
-	}
-	if o.Until.After(b.next) {
-		b.next = o.Until
-	}
-}
+func (b *backlog) postpone(until time.Time) { b.next, b.full = until, !until.After(b.Now()) }
 
 // await waits until an attempt ends, or until others may begin.
-func (b *backlog) await(ctx context.Context) {
-	more := len(b.waiting) > 0 || !b.complete()
-	if left := b.next.Sub(b.Now()); left > 0 && more && b.gate != broken {
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		select {
-		case got := <-b.results:
-			b.take(ctx, got)
-		case <-timer.C:
-		}
-		return
+func (b *backlog) await(ctx context.Context, left time.Duration) {
+	var begin <-chan time.Time
+	if left > 0 && (len(b.waiting) > 0 || !b.complete()) {
+		begin = time.After(left)
 	}
-	b.take(ctx, <-b.results)
+	select {
+	case got := <-b.results:
+		b.take(ctx, got)
+	case <-begin:
+	}
 }
 
 // rest waits while no attempt is in flight and none may begin. A long wait ends the run.
-func (b *backlog) rest(ctx context.Context) {
-	left := b.next.Sub(b.Now())
+func (b *backlog) rest(ctx context.Context, left time.Duration) {
 	switch {
 	case left > sendPause:
 		b.due = b.next.Add(b.Courier.Spill())
@@ -198,7 +149,7 @@ func (b *backlog) rest(ctx context.Context) {
 	wait.For(ctx, left)
 }
 
-// take takes the result of an attempt.
+// take takes the result of an attempt. An answer may have closed the breaker, so what waits for it is tried.
 func (b *backlog) take(ctx context.Context, got result) {
 	b.inFlight--
 	switch {
@@ -207,16 +158,14 @@ func (b *backlog) take(ctx context.Context, got result) {
 		return
 	case !got.Until.IsZero():
 		b.waiting = slices.Insert(b.waiting, 0, got.parcel)
-		b.postpone(courier.Outcome{Until: got.Until})
+		b.postpone(got.Until)
 		return
 	case got.state == delivery.Held:
 		b.endpoint = nil
-	case b.gate == broken && (got.state == delivery.Delivered || got.state == delivery.Failed): // the probe has arrived
-		b.gate, b.next = open, time.Time{}
+	case got.state == delivery.Delivered || got.state == delivery.Failed:
+		b.next = time.Time{}
 	}
-	if b.gate == full {
-		b.gate = open
-	}
+	b.full = false
 	got.page.left--
 	b.advance(ctx)
 }

@@ -13,57 +13,56 @@ import (
 // recover sends the failed, dead, held and overdue deliveries of a window again, and those that wait because the endpoint is paused,
 // for a while. The recovery's record then asks for the next message. due tells when to redeliver this one; zero means never.
 func (r *Retrier) recover(ctx context.Context, company store.Company, job delivery.Job) (due time.Time, err error) {
-	rec, version, err := turnOf(ctx, company, job)
-	if err != nil || version == 0 {
+	b := &backlog{Retrier: r, company: company, results: make(chan result)}
+	finishing := context.WithoutCancel(ctx)
+	item, err := company.Get(finishing, recovery.Key(job.Recovery), &b.rec)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return time.Time{}, nil
+	case err != nil || b.rec.State == recovery.Finished || b.rec.Turn != job.Turn: // the job has no effect any more
 		return time.Time{}, err
 	}
-	due, err = r.run(ctx, company, rec, version)
+	b.version, b.after = item.Version, b.rec.After
+	due, err = b.work(ctx)
 	if err != nil || due.IsZero() {
 		return due, err
 	}
-	rec, version, err = turnOf(ctx, company, job)
-	if err != nil || version == 0 {
-		return time.Time{}, err
-	}
-	rec.Ask(due)
-	err = company.Commit(store.Patiently(context.WithoutCancel(ctx)), rec.Save(company, version))
+	b.rec.Ask(due)
+	err = company.Commit(store.Patiently(finishing), b.rec.Save(company, b.version))
 	if errors.Is(err, store.ErrConflict) { // another worker was faster
 		return due, nil
 	}
 	return time.Time{}, err
 }
 
-// turnOf reads the recovery of a job. version is 0 if the job has no effect any more.
-func turnOf(ctx context.Context, company store.Company, job delivery.Job) (rec recovery.Stored, version int64, err error) {
-	item, err := company.Get(context.WithoutCancel(ctx), recovery.Key(job.Recovery), &rec)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return rec, 0, nil
-	case err != nil || rec.State == recovery.Finished || rec.Turn != job.Turn:
-		return rec, 0, err
-	}
-	return rec, item.Version, nil
-}
-
-// run works on a recovery for a while. due tells when to continue; zero means that the window is complete.
-func (r *Retrier) run(ctx context.Context, company store.Company, rec recovery.Stored, version int64) (due time.Time, err error) {
+// work works on a recovery for a while. due tells when to continue; zero means that the window is complete.
+func (b *backlog) work(ctx context.Context) (due time.Time, err error) {
 	finishing := context.WithoutCancel(ctx)
-	e, err := r.Courier.Endpoint(finishing, company, rec.Provider)
-	if err != nil {
+	if b.endpoint, err = b.Courier.Endpoint(finishing, b.company, b.rec.Provider); err != nil {
 		return time.Time{}, err
 	}
-	if because, _ := e.Held(rec.Incarnation, r.Now()); because == delivery.HeldDeleted { // there is nothing that it may send
-		rec.Finish(r.Now())
-		return time.Time{}, company.Commit(finishing, rec.Save(company, version))
+	now := b.Now()
+	if because, _ := b.endpoint.Held(b.rec.Incarnation, now); because == delivery.HeldDeleted { // there is nothing that it may send
+		b.rec.Finish(now)
+		return time.Time{}, b.company.Commit(finishing, b.rec.Save(b.company, b.version))
 	}
-	if p, paused := r.Courier.Pause(e); paused && rec.DueBy == nil && rec.Only == "" {
-		by := p.Until.Add(delivery.PauseSpread)
-		rec.DueBy = &by
-	}
-	if due, err := r.drained(finishing, company, &rec); err != nil || !due.IsZero() {
+	if due, err := b.drained(finishing); err != nil || !due.IsZero() {
 		return due, err
 	}
-	return r.send(ctx, e, &rec, version)
+	end, err := b.Courier.Occupy(ctx, b.endpoint)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return now.Add(otherRun + b.Courier.Spill()), nil
+	case err != nil:
+		return time.Time{}, err
+	}
+	defer end()
+	if p, paused := b.Courier.Pause(b.endpoint); paused && b.rec.DueBy == nil && b.rec.Only == "" {
+		by := p.Until.Add(delivery.PauseSpread)
+		b.rec.DueBy = &by
+	}
+	b.ends = b.Now().Add(sendFor)
+	return b.run(ctx)
 }
 
 // These shape the portions of an ordered endpoint's recovery. The deliveries go into their lines and the queue, and each message that
@@ -85,18 +84,19 @@ const (
 
 // drained begins the next portion of a recovery, larger or smaller than the last one, if most of the last one is drained or it has
 // taken too long. Otherwise due tells when to look again. It looks only at the page that was put into the queue last.
-func (r *Retrier) drained(ctx context.Context, company store.Company, rec *recovery.Stored) (due time.Time, err error) {
+func (b *backlog) drained(ctx context.Context) (due time.Time, err error) {
+	rec := &b.rec
 	if rec.Fed == 0 || rec.Fed < rec.Portion {
 		return time.Time{}, nil
 	}
-	took := r.Now().Sub(rec.FedAt)
+	took := b.Now().Sub(rec.FedAt)
 	if took < patience {
-		untried, all, err := r.untried(ctx, company, rec)
+		untried, all, err := b.untried(ctx)
 		if err != nil {
 			return time.Time{}, err
 		}
 		if untried > all/4 {
-			return r.Now().Add(min(max(took/4, firstLook), lastLook)), nil
+			return b.Now().Add(min(max(took/4, firstLook), lastLook)), nil
 		}
 	}
 	switch {
@@ -110,10 +110,10 @@ func (r *Retrier) drained(ctx context.Context, company store.Company, rec *recov
 }
 
 // untried counts the deliveries of the page that a recovery has put into the queue last, and those that wait for their first attempt.
-func (r *Retrier) untried(ctx context.Context, company store.Company, rec *recovery.Stored) (untried, all int, err error) {
-	q := rec.Window()
-	q.After, q.Limit, q.To = rec.Last, store.MaxOps-1, rec.After
-	page, err := company.Query(ctx, q)
+func (b *backlog) untried(ctx context.Context) (untried, all int, err error) {
+	q := b.rec.Window()
+	q.After, q.Limit, q.To = b.rec.Last, store.MaxOps-1, b.rec.After
+	page, err := b.company.Query(ctx, q)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -122,7 +122,7 @@ func (r *Retrier) untried(ctx context.Context, company store.Company, rec *recov
 		if err := item.Decode(&d); err != nil {
 			return 0, 0, err
 		}
-		if d.Recovery != rec.ID {
+		if d.Recovery != b.rec.ID {
 			continue
 		}
 		if all++; d.Made == 0 && (d.Open() || d.State == delivery.Waiting) {

@@ -39,7 +39,7 @@ func (c *Courier) Run(ctx context.Context, t *Task) Outcome {
 }
 
 // Start makes the attempt of a task in the background, and then calls its Done. ok is false, and Done is not called, if the task may not
-// begin now: o tells when. After a task that has begun, Until tells when the next one may be given.
+// begin now: o tells when. A task of the Backlog begins after its pause between attempts (see slots.pace).
 //
 // A task of the Feed always begins: it waits for a slot in its endpoint's lane, or is recorded as due later.
 func (c *Courier) Start(ctx context.Context, t *Task) (o Outcome, ok bool) {
@@ -54,7 +54,7 @@ func (c *Courier) Start(ctx context.Context, t *Task) (o Outcome, ok bool) {
 		c.advance(ctx, t, ended)
 		t.Done(t.outcome)
 	}()
-	return Outcome{Until: c.slots.pace(t.slot)}, true
+	return Outcome{}, true
 }
 
 // advance takes a task from phase to phase, until it has reached one of them. It returns earlier if the task gets another owner.
@@ -126,12 +126,13 @@ func (c *Courier) meet(t *Task) phase {
 	return ended
 }
 
-// ask gets the permission for an attempt: of the endpoint's state, and of its bounds. Here, a task of the Queue may wait a little (see
-// slots.pace). If it must wait long, because of the breaker, it goes on to fetch: its delivery may have no use for it any more.
+// ask gets the permission for an attempt: of the endpoint's state, and of its bounds. Here, a task of the Queue or the Backlog may wait a
+// little (see slots.pace). If one of the Queue must wait long, because of the breaker, it goes on to fetch: its delivery may have no use for
+// it any more.
 func (c *Courier) ask(ctx context.Context, t *Task) phase {
 	finishing := context.WithoutCancel(ctx)
 	switch {
-	case t.Source == Queue && !c.rest(ctx, c.slots.pace(t.slot)):
+	case t.Source != Feed && !c.rest(ctx, c.slots.pace(t.slot)):
 		return c.end(ctx, t, Outcome{Until: c.Now()})
 	case t.Source != Queue && !c.records.writable(t.slot.Company):
 		return c.later(finishing, t, Outcome{Err: store.ErrUnavailable})
