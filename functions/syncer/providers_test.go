@@ -19,7 +19,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/httplist"
-	"orgops/shared/provider/linear"
+	"orgops/shared/provider/shelf"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/githubtest"
@@ -73,7 +73,11 @@ func fakeLinear(t *testing.T, r *running) fake {
 	t.Helper()
 	server := lineartest.New(t)
 	client := outbound.New(outbound.Options{Transport: leading(server.URL)})
-	r.connect(linear.New(client, r.Clock.Now), `{}`, map[string]string{"apiKey": lineartest.Key})
+	for _, c := range shelf.All(client, r.Clock.Now) {
+		if c.Kind() == "linear" {
+			r.connect(c, `{}`, map[string]string{"apiKey": lineartest.Key})
+		}
+	}
 	changed := r.Clock.Now()
 	return replacing(func(n int) { server.Put("issues", lineartest.Issue(n, fmt.Sprint("Item ", n), changed)) },
 		func(n int) { server.Delete("issues", lineartest.Issue(n, "", changed)["id"].(string)) })

@@ -9,7 +9,6 @@ import (
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/httplist"
-	"orgops/shared/provider/linear"
 	"orgops/shared/provider/manifest"
 	"orgops/shared/provider/postgresql"
 	"orgops/shared/provider/shelf"
@@ -27,7 +26,7 @@ func All(client *outbound.Client, now func() time.Time) connector.Registry {
 func With(client *outbound.Client, now func() time.Time, open postgresql.Open) connector.Registry {
 	webhook := genericwebhook.New(client)
 	all := []connector.Connector{
-		webhook, github.New(client, now), httplist.New(client, now), linear.New(client, now), postgresql.New(client, open), webfeed.New(client, now),
+		webhook, github.New(client, now), httplist.New(client, now), postgresql.New(client, open), webfeed.New(client, now),
 		shelf.New(webhook.Mapping()),
 	}
 	return connector.New(append(all, shelf.All(client, now)...)...).With(manifest.NewOwn(client, now))

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -23,16 +25,19 @@ const (
 )
 
 // check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says why the answer holds no list.
-// What the body says counts before the status: some providers throttle with 400, and some refuse with 200.
+// What the body says of a throttle or a refusal counts before the status: some providers throttle with 400, and some refuse with 200. What it
+// calls a failure counts after the statuses that say more.
 func (r *run) check(resp *http.Response, document []byte) error {
-	if err := r.complained(resp, document); err != nil {
-		return err
-	}
-	if r.throttles(resp) {
+	complaint := r.complained(resp, document)
+	switch s := resp.StatusCode; {
+	case complaint != nil && !errors.Is(complaint, connector.ErrNotListed):
+		return complaint
+	case r.throttles(resp):
 		return &connector.ThrottledError{Until: r.until(resp.Header), Failing: connector.IsFailing(resp)}
-	}
-	if s := resp.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden {
+	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return fault.Wrap(fault.Unavailable, fmt.Sprintf("%s answers %d; check the credentials", r.words.List, s), connector.ErrRefused)
+	case complaint != nil:
+		return complaint
 	}
 	return connector.Status(r.words.List, resp, r.asks())
 }
@@ -41,7 +46,7 @@ func (r *run) check(resp *http.Response, document []byte) error {
 func (r *run) complained(resp *http.Response, document []byte) error {
 	for _, c := range r.Errors {
 		said := find(document, c.Pointer)
-		if len(said) == 0 || !slices.Contains(c.Values, textOf(said)) {
+		if !tells(said, c.Values) {
 			continue
 		}
 		detail := c.Detail
@@ -59,9 +64,17 @@ func (r *run) complained(resp *http.Response, document []byte) error {
 	return nil
 }
 
+// tells reports whether a value is one of some texts, or, without them, whether it is there: not null, false, 0 or empty.
+func tells(value json.RawMessage, texts []string) bool {
+	if len(texts) > 0 {
+		return len(value) > 0 && slices.Contains(texts, textOf(value))
+	}
+	return len(value) > 0 && isSet(compact(value))
+}
+
 // throttles reports whether an answer's status asks to wait.
 func (r *run) throttles(resp *http.Response) bool {
-	says := resp.Header.Get("Retry-After") != "" || r.Throttle.Remaining != "" && resp.Header.Get(r.Throttle.Remaining) == "0"
+	says := resp.Header.Get("Retry-After") != "" || r.Throttle.usedUp(resp.Header)
 	return connector.Throttled(resp, r.now) != nil || says && slices.Contains(r.Throttle.Statuses, resp.StatusCode)
 }
 
@@ -75,20 +88,36 @@ func (r *run) wait() time.Duration {
 
 // until returns when a throttled request may be repeated.
 func (r *run) until(header http.Header) time.Time {
-	if header.Get("Retry-After") == "" {
-		if at, ok := r.reset(header); ok {
-			return connector.Renewal(at, r.now.UTC(), r.wait(), longestWait)
+	var last time.Time
+	for _, l := range r.Throttle.limits() {
+		if at, ok := r.reset(header.Get(l.Reset)); ok && !l.isLeft(header) {
+			if at = connector.Renewal(at, r.now.UTC(), r.wait(), longestWait); at.After(last) {
+				last = at
+			}
 		}
+	}
+	if header.Get("Retry-After") == "" && !last.IsZero() {
+		return last
 	}
 	return r.now.Add(outbound.RetryAfter(header, r.now, r.wait(), longestWait))
 }
 
-// reset returns the time at which the provider takes requests again. ok is false if it does not say one.
-func (r *run) reset(header http.Header) (at time.Time, ok bool) {
-	said := header.Get(r.Throttle.Reset)
-	if r.Throttle.Reset == "" || said == "" {
-		return at, false
-	}
+// limits lists the limits, each with its headers.
+func (t Throttle) limits() []Limit { return append([]Limit{{t.Remaining, t.Reset}}, t.Also...) }
+
+// isLeft reports whether an answer says that the limit allows more requests.
+func (l Limit) isLeft(header http.Header) bool {
+	said := header.Get(l.Remaining)
+	return said != "" && said != "0"
+}
+
+// usedUp reports whether an answer says that one of the limits allows no more requests.
+func (t Throttle) usedUp(header http.Header) bool {
+	return slices.ContainsFunc(t.limits(), func(l Limit) bool { return header.Get(l.Remaining) == "0" })
+}
+
+// reset reads the time at which a limit allows requests again. ok is false for a header that does not say one.
+func (r *run) reset(said string) (at time.Time, ok bool) {
 	if r.Throttle.Form == "rfc3339" {
 		at, err := time.Parse(time.RFC3339, said)
 		return at, err == nil
@@ -108,7 +137,7 @@ func (r *run) reset(header http.Header) (at time.Time, ok bool) {
 
 // exhausted returns when the next request may be sent if this one was the last that the limits allow, or the zero time.
 func (r *run) exhausted(header http.Header) time.Time {
-	if r.Throttle.Remaining == "" || header.Get(r.Throttle.Remaining) != "0" {
+	if !r.Throttle.usedUp(header) {
 		return time.Time{}
 	}
 	return r.until(header)
@@ -126,7 +155,7 @@ func (r *run) unlisted(document []byte) string {
 		return ""
 	}
 	if list := find(document, r.Records); len(list) == 0 || list[0] != '[' {
-		return fmt.Sprintf("the document has no list at %s; check %s, and the credentials", r.words.Records, r.words.Records)
+		return fmt.Sprintf("the document has no list at %s; check %s, and the credentials", cmp.Or(r.Words.Records, r.Records, r.words.Records), r.words.Records)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ func (c *checking) refuse(applies bool, detail string, place ...string) {
 
 func (d Document) check() []fault.FieldError {
 	c := &checking{Document: d}
+	c.learned()
 	c.addresses()
 	c.authentication()
 	for _, name := range sortedKeys(d.Headers) {
@@ -47,9 +49,32 @@ func (d Document) check() []fault.FieldError {
 	for name, v := range d.Configuration {
 		c.refuse(name == "schedule" || name == "permissions" || name == "title" || name == "signingSecret" || name == "tables", "is a name that the service uses; choose another", "configuration", name)
 		c.refuse(v.Optional && v.Default != "", "is never absent with a default; leave optional out", "configuration", name, "optional")
+		_, err := regexp.Compile(v.Pattern)
+		c.refuse(err != nil, "is no regular expression of RE2", "configuration", name, "pattern")
+		c.refuse(v.Pattern != "" && v.Says == "", "is missing; say in words what the pattern allows", "configuration", name, "says")
+		c.refuse(v.Pattern != "" && (len(v.Enum) > 0 || v.Form == formHost || v.Form == formURL), "belongs to the form text, without an enum", "configuration", name, "pattern")
 		c.refuse(!v.Optional && v.Example == "" && len(v.Enum) == 0, "is missing; a variable that is not optional needs an example", "configuration", name, "example")
 	}
 	return c.problems
+}
+
+// learned checks the variables that answers tell, and makes them known to the checks of the requests. They may be absent.
+func (c *checking) learned() {
+	if len(c.Learned) == 0 {
+		return
+	}
+	text := encoded(c.Streams) // they hold what JSON can
+	all := maps.Clone(c.Configuration)
+	if all == nil {
+		all = map[string]Variable{}
+	}
+	for _, name := range sortedKeys(c.Learned) {
+		_, taken := all[name]
+		c.refuse(taken, "is a variable of the configuration; choose another name", "learned", name)
+		c.refuse(!slices.Contains(namesIn(string(text)), name), "stands nowhere in a request", "learned", name)
+		all[name] = Variable{Optional: true}
+	}
+	c.Configuration = all
 }
 
 // addresses checks the base. A variable in the host must be a host, or one of a list: a company's value must not choose the origin
@@ -77,6 +102,8 @@ func (c *checking) authentication() {
 	c.refuse(named && c.Auth.Name == "", "is needed for the types header and query", "auth", "name")
 	c.refuse(!named && c.Auth.Name != "", "belongs to the types header and query", "auth", "name")
 	c.refuse(c.Auth.Type == InHeader && IsReserved(c.Auth.Name), "is set by the service", "auth", "name")
+	c.refuse(c.Auth.Type == Basic && c.Auth.Credential != "", "belongs to the other types", "auth", "credential")
+	c.refuse(c.Auth.Credential == integration.AccessToken, "is the name of a connection's token; choose another", "auth", "credential")
 	c.refuse(c.Auth.Type != InHeader && c.Auth.Prefix != "", "belongs to the type header", "auth", "prefix")
 }
 
@@ -90,15 +117,13 @@ func (c *checking) variables(text string, optional bool, place ...string) {
 }
 
 func (c *checking) stream(at string, s Stream) {
-	r := s.Request
-	c.variables(r.Path, false, "streams", at, "request", "path")
-	c.refuse(strings.ContainsAny(r.Path, "?#"), "has no query and no fragment; put parameters into query", "streams", at, "request", "path")
-	for _, name := range sortedKeys(r.Query) {
-		c.variables(r.Query[name], true, "streams", at, "request", "query", name)
+	r, posts := s.Request, s.Request.Method == "POST"
+	c.part(Part{r.Path, r.Query, r.Body}, false, posts, "streams", at, "request")
+	for n, p := range r.Either {
+		place := []string{"streams", at, "request", "either", strconv.Itoa(n)}
+		c.part(p, true, posts, place...)
+		c.refuse(len(namesIn(string(encoded(p)))) == 0, "names no variable, so it is always added; put it into the request", place...)
 	}
-	c.bodyVariables(r.Body, "streams", at, "request", "body")
-	posts := r.Method == "POST"
-	c.refuse(!posts && r.Body != nil, "belongs to the method POST", "streams", at, "request", "body")
 	c.paging(at, s, posts)
 	if i := s.Incremental; i != nil {
 		c.parameter(i.Parameter, i.In, posts, "streams", at, "incremental")
@@ -113,6 +138,18 @@ func (c *checking) stream(at string, s Stream) {
 		c.refuse(r.Action == integration.TimelineNote && !once, "is missing; without it every sync would make the note again",
 			"streams", at, "mapping", "rules", strconv.Itoa(n), "with", "once")
 	}
+}
+
+// part checks a part of a request. Its path may need a variable that is optional, if the part is left out without it.
+func (c *checking) part(p Part, optional, posts bool, place ...string) {
+	at := func(names ...string) []string { return append(slices.Clone(place), names...) }
+	c.variables(p.Path, optional, at("path")...)
+	c.refuse(strings.ContainsAny(p.Path, "?#"), "has no query and no fragment; put parameters into query", at("path")...)
+	for _, name := range sortedKeys(p.Query) {
+		c.variables(p.Query[name], true, at("query", name)...)
+	}
+	c.bodyVariables(p.Body, at("body")...)
+	c.refuse(!posts && p.Body != nil, "belongs to the method POST", at("body")...)
 }
 
 // below checks a stream, and the parent if it has one.

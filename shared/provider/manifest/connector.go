@@ -62,13 +62,14 @@ func (c *Connector) CredentialSchema() json.RawMessage { return c.schema().crede
 
 // NeededCredentials implements connector.Authenticated.
 func (c *Connector) NeededCredentials(json.RawMessage) []string {
-	switch auth := c.load().Auth; {
+	auth := c.load().Auth
+	switch {
 	case auth == nil:
 		return nil
 	case auth.Type == Basic:
 		return []string{UserField, PasswordField}
 	}
-	return []string{TokenField}
+	return []string{auth.credential()}
 }
 
 // Address implements connector.Addressed.
@@ -117,11 +118,14 @@ func (m *Manifest) configSchema() json.RawMessage {
 	properties, required, example := map[string]any{"schedule": json.RawMessage(schedule())}, []string{}, map[string]string{}
 	for name, v := range m.Configuration {
 		properties[name] = v.schema()
-		if !v.Optional && v.Default == "" {
+		needed := !v.Optional && v.Default == ""
+		if needed {
 			required = append(required, name)
-			if example[name] = v.Example; v.Example == "" {
-				example[name] = v.Enum[0]
-			}
+		}
+		if v.Example != "" {
+			example[name] = v.Example
+		} else if needed {
+			example[name] = v.Enum[0]
 		}
 	}
 	slices.Sort(required)
@@ -145,6 +149,8 @@ func (v Variable) schema() map[string]any {
 		maps.Copy(s, map[string]any{
 			"maxLength": 260, "pattern": `^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`, "x-pattern-description": "the name of a host, such as git.example.com",
 		})
+	case v.Pattern != "":
+		maps.Copy(s, map[string]any{"pattern": v.Pattern, "x-pattern-description": v.Says})
 	case v.Form == formURL:
 		maps.Copy(s, map[string]any{"format": "uri", "minLength": 1, "maxLength": 1024})
 	default:
@@ -181,7 +187,7 @@ func (m *Manifest) credentialSchema() json.RawMessage {
 		properties[UserField] = secret("User name", "The user name, without a colon. "+a.Description, `^[^:\x00-\x1f]+$`, "a name without colons and control characters", 256)
 		properties[PasswordField] = secret("Password", "The password, or the token that takes its place.", `^[^\x00-\x1f]+$`, "a text without control characters", 1024)
 	default:
-		required = []string{TokenField}
+		required = []string{a.credential()}
 		title, description := a.Title, a.Description
 		if title == "" {
 			title = "Token"
@@ -189,7 +195,7 @@ func (m *Manifest) credentialSchema() json.RawMessage {
 		if description == "" {
 			description = "The token that requests carry."
 		}
-		properties[TokenField] = secret(title, description, `^[!-~]([ -~]*[!-~])?$`, "printable ASCII characters, without a space at either end", 4096)
+		properties[a.credential()] = secret(title, description, `^[!-~]([ -~]*[!-~])?$`, "printable ASCII characters, without a space at either end", 4096)
 	}
 	schema := map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": m.Title + " credentials",
@@ -201,7 +207,7 @@ func (m *Manifest) credentialSchema() json.RawMessage {
 	return encoded(schema)
 }
 
-func encoded(schema map[string]any) json.RawMessage {
-	text, _ := json.Marshal(schema) // texts, lists and maps always encode
+func encoded(v any) json.RawMessage {
+	text, _ := json.Marshal(v) // texts, lists and maps always encode
 	return text
 }

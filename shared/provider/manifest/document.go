@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"orgops/shared/domain/integration"
@@ -17,7 +18,8 @@ type Document struct {
 	Configuration map[string]Variable `json:"configuration,omitempty"`
 	Base          string              `json:"base"` // what the address of every request begins with
 	Headers       map[string]string   `json:"headers,omitempty"`
-	Auth          *Auth               `json:"auth,omitempty"` // nil: requests carry no credentials
+	Auth          *Auth               `json:"auth,omitempty"`    // nil: requests carry no credentials
+	Learned       map[string]string   `json:"learned,omitempty"` // variables that answers tell, by pointers into the document
 	Throttle      Throttle            `json:"throttle,omitzero"`
 	Errors        []Complaint         `json:"errors,omitempty"`
 	Lists         Lists               `json:"lists,omitzero"`
@@ -30,7 +32,9 @@ type Document struct {
 type Variable struct {
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Form        string   `json:"form,omitempty"` // text, host or url; "": text
+	Form        string   `json:"form,omitempty"`    // text, host or url; "": text
+	Pattern     string   `json:"pattern,omitempty"` // regular expression of a text
+	Says        string   `json:"says,omitempty"`    // what the pattern allows, in words
 	Enum        []string `json:"enum,omitempty"`
 	Optional    bool     `json:"optional,omitempty"`
 	Default     string   `json:"default,omitempty"` // its value if it is absent
@@ -44,9 +48,10 @@ const (
 
 // Auth says how a request carries the stored credentials.
 type Auth struct {
-	Type        string `json:"type"`             // bearer, basic, header or query
-	Name        string `json:"name,omitempty"`   // of the header or the query parameter
-	Prefix      string `json:"prefix,omitempty"` // of the header's value, in front of the token
+	Type        string `json:"type"`                 // bearer, basic, header or query
+	Name        string `json:"name,omitempty"`       // of the header or the query parameter
+	Prefix      string `json:"prefix,omitempty"`     // of the header's value, in front of the token
+	Credential  string `json:"credential,omitempty"` // name of the stored token; "": token
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"` // where the provider shows the token
 }
@@ -59,20 +64,30 @@ const (
 	inQuery  = "query"
 )
 
+// credential returns the name of the stored token.
+func (a Auth) credential() string { return cmp.Or(a.Credential, TokenField) }
+
 // Throttle says how the provider asks to wait, in addition to 429, to 503 with Retry-After, and to Retry-After itself.
 type Throttle struct {
-	Statuses  []int  `json:"statuses,omitempty"`  // that ask to wait if they come with Retry-After, or with no request left
-	Remaining string `json:"remaining,omitempty"` // header that is 0 when no request is left
-	Reset     string `json:"reset,omitempty"`     // header with the time at which requests are taken again
-	Form      string `json:"form,omitempty"`      // of Reset: seconds to wait, epoch-s, epoch-ms or rfc3339
-	Wait      int    `json:"wait,omitempty"`      // seconds without such a time; 0: 5 minutes
+	Statuses  []int   `json:"statuses,omitempty"`  // that ask to wait if they come with Retry-After, or with no request left
+	Remaining string  `json:"remaining,omitempty"` // header that is 0 when no request is left
+	Reset     string  `json:"reset,omitempty"`     // header with the time at which requests are taken again
+	Also      []Limit `json:"also,omitempty"`      // limits that hold at the same time
+	Form      string  `json:"form,omitempty"`      // of each reset: seconds to wait, epoch-s, epoch-ms or rfc3339
+	Wait      int     `json:"wait,omitempty"`      // seconds without such a time; 0: 5 minutes
+}
+
+// Limit names the headers of a limit, as those of Throttle.
+type Limit struct {
+	Remaining string `json:"remaining,omitempty"`
+	Reset     string `json:"reset,omitempty"`
 }
 
 // Complaint recognizes an answer that reports an error in its body, with any status.
 type Complaint struct {
 	Pointer string   `json:"pointer"`
-	Values  []string `json:"values"` // any of these texts
-	Means   string   `json:"means"`  // refused, throttled or failed
+	Values  []string `json:"values,omitempty"` // any of these texts; none: any value but null, false, 0 and empty ones
+	Means   string   `json:"means"`            // refused, throttled or failed
 	Detail  string   `json:"detail,omitempty"`
 }
 
@@ -106,7 +121,15 @@ type Request struct {
 	Method string            `json:"method,omitempty"` // GET or POST; "": GET
 	Path   string            `json:"path,omitempty"`   // behind the base
 	Query  map[string]string `json:"query,omitempty"`
-	Body   map[string]any    `json:"body,omitempty"` // of a POST; a member whose text names an absent variable is left out
+	Body   map[string]any    `json:"body,omitempty"`   // of a POST; a member whose text names an absent variable is left out
+	Either []Part            `json:"either,omitempty"` // the first whose variables all have values is added
+}
+
+// Part is a part of a request: its path in place of the request's, and more members of the query and the body.
+type Part struct {
+	Path  string            `json:"path,omitempty"`
+	Query map[string]string `json:"query,omitempty"`
+	Body  map[string]any    `json:"body,omitempty"`
 }
 
 // Paging says how the next page is found.

@@ -21,7 +21,7 @@ import (
 // Limits of one fetch.
 const (
 	timeout     = 30 * time.Second
-	maxDocument = 8 << 20
+	maxDocument = 16 << 20
 	maxItems    = 1000  // records of a page
 	maxPages    = 10000 // of a stream; more is likely to be a server that repeats itself
 )
@@ -39,6 +39,7 @@ type state struct {
 	Since    time.Time                       `json:"since,omitzero"`     // changes before are known
 	Began    time.Time                       `json:"began,omitzero"`     // when the run began
 	Tags     map[string]connector.Validators `json:"tags,omitempty"`     // of the streams that had one page
+	Learned  *learned                        `json:"learned,omitempty"`
 }
 
 // checkpoint is the next page: its address, and what came before.
@@ -108,6 +109,7 @@ func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.
 		}
 		return page, r.turn(&page, next, r.last.Tags[r.Name])
 	}
+	r.learn(document)
 	if problem := r.unlisted(document); problem != "" {
 		return connector.FetchedPage{}, connector.NotListed(r.words.List, resp, document, f.Credentials, problem)
 	}
@@ -127,37 +129,36 @@ func (r *run) read(resp *http.Response) ([]byte, error) {
 	document, err := outbound.ReadBody(resp, maxDocument)
 	switch {
 	case listed && errors.Is(err, outbound.ErrTooLarge):
-		return nil, fault.Newf(fault.Unavailable, "the page is larger than 8 MiB; ask for smaller pages in the %s", r.words.URL)
+		return nil, fault.Newf(fault.Unavailable, "the page is larger than 16 MiB; ask for smaller pages in the %s", r.words.URL)
 	case listed && err != nil:
 		return nil, r.unreachable(err)
 	}
 	return connector.Page(document), nil
 }
 
-// begin reads the configuration, the checkpoint and the state.
+// begin reads the configuration, the checkpoint and the state. Those of another manifest of the kind, or of a connector before it, count for
+// nothing but what was learned: the run lists everything from the beginning.
 func (r *run) begin() error {
-	if len(r.Configuration) > 0 {
+	if len(r.Configuration)+len(r.Learned) > 0 {
 		r.values = r.valuesOf(r.Config)
 		if name := r.unfit(r.values); name != "" {
 			return fault.Wrap(fault.Conflict, fmt.Sprintf("the configuration has no %s that the manifest allows; configure the integration again", name), connector.ErrRefused)
 		}
 	}
-	if len(r.State) > 0 && !r.Full {
-		_ = json.Unmarshal(r.State, &r.last) // without it everything is fetched again
-		if r.last.Manifest != r.digest {
-			r.last = state{}
-		}
+	var last state
+	_ = json.Unmarshal(r.State, &last) // without it everything is fetched again
+	if !r.Full && last.Manifest == r.digest {
+		r.last = last
 	}
-	if len(r.Checkpoint) == 0 {
+	if err := json.Unmarshal(r.Checkpoint, &r.at); err == nil && r.at.State.Manifest == r.digest && r.at.Stream >= 0 && r.at.Stream < len(r.streams) {
+		r.at.State.Learned = r.recall(r.at.State.Learned)
+	} else {
+		known := r.recall(last.Learned)
 		r.at = r.enter(max(0, slices.IndexFunc(r.streams, func(s *stream) bool { return s.Name == r.Only })))
-		if r.at.State.Manifest = r.digest; r.incremental() {
+		r.at.State = state{Manifest: r.digest, Learned: known}
+		if r.incremental() {
 			r.at.State.Since, r.at.State.Began = r.now.UTC(), r.now.UTC()
 		}
-	} else if err := json.Unmarshal(r.Checkpoint, &r.at); err != nil {
-		return fmt.Errorf("checkpoint of %s: %w", r.Kind, err)
-	}
-	if r.at.State.Manifest != r.digest || r.at.Stream < 0 || r.at.Stream >= len(r.streams) {
-		return fault.New(fault.Conflict, "the manifest was changed during the sync; request another sync")
 	}
 	r.stream = r.streams[r.at.Stream]
 	r.descend()
@@ -282,7 +283,7 @@ func (r *run) request(ctx context.Context) (*http.Request, error) {
 	if r.Request.Method != http.MethodPost {
 		return http.NewRequestWithContext(ctx, http.MethodGet, r.at.Address, nil)
 	}
-	filled, _ := body(r.Request.Body, r.values)
+	filled, _ := body(r.way(r.values).Body, r.values)
 	object, _ := filled.(map[string]any)
 	if object == nil {
 		object = map[string]any{}
@@ -318,7 +319,7 @@ func (r *run) authenticate(req *http.Request) {
 	if r.Auth == nil {
 		return
 	}
-	token := r.Credentials[TokenField]
+	token := r.Credentials[r.Auth.credential()]
 	switch r.Auth.Type {
 	case Bearer:
 		req.Header.Set("Authorization", "Bearer "+token)

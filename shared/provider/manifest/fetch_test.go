@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
@@ -389,7 +388,7 @@ func TestFetch_unproven(t *testing.T) {
 		"another scheme":         {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://127.0.0.1/things"}`, "another host"},
 		"a private address":      {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"http://10.0.0.1/things"}`, "another host"},
 		"a cursor of another":    {`{"paging":{"type":"cursor","pointer":"/next","parameter":"c"}}`, `{"data":[{"id":1,"t":"x"}],"next":"https://attacker.example/c"}`, "another host"},
-		"no list":                {`{}`, `{"data":{}}`, "no list at records"},
+		"no list":                {`{}`, `{"data":{}}`, "no list at /data"},
 		"an error in a 200":      {`{}`, `{"ok":false,"data":[]}`, `member "ok" reports an error`},
 	}
 	for name, tt := range tests {
@@ -570,7 +569,7 @@ func TestFetch_full(t *testing.T) {
 // TestFetch_throttled waits as long as the provider asks, never less.
 func TestFetch_throttled(t *testing.T) {
 	t.Parallel()
-	const limits = `{"throttle":{"statuses":[403],"remaining":"X-Left","reset":"X-Reset","form":%q,"wait":40},
+	const limits = `{"throttle":{"statuses":[403],"remaining":"X-Left","reset":"X-Reset","also":[{"remaining":"X-Cost-Left","reset":"X-Cost-Reset"}],"form":%q,"wait":40},
 		"errors":[{"pointer":"/error","values":["ratelimited"],"means":"throttled"}]}`
 	tests := map[string]struct {
 		form, document string
@@ -578,18 +577,21 @@ func TestFetch_throttled(t *testing.T) {
 		headers        [][2]string
 		want           time.Duration
 	}{
-		"seconds":             {"epoch-s", ``, 429, [][2]string{{"Retry-After", "90"}}, 90 * time.Second},
-		"date":                {"epoch-s", ``, 503, [][2]string{{"Retry-After", now.Truncate(time.Second).Add(91 * time.Second).Format(http.TimeFormat)}}, 91*time.Second - 250*time.Millisecond},
-		"reset, epoch":        {"epoch-s", ``, 429, [][2]string{{"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 60*time.Second - 250*time.Millisecond},
-		"reset, ms":           {"epoch-ms", ``, 429, [][2]string{{"X-Reset", fmt.Sprint(now.UnixMilli() + 5000)}}, 5 * time.Second},
-		"reset, ISO":          {"rfc3339", ``, 429, [][2]string{{"X-Reset", now.Truncate(time.Second).Add(time.Minute).Format(time.RFC3339)}}, time.Minute - 250*time.Millisecond},
-		"reset, a wait":       {"seconds", ``, 429, [][2]string{{"X-Reset", "7.5"}}, 7500 * time.Millisecond},
-		"no request left":     {"epoch-s", ``, 403, [][2]string{{"X-Left", "0"}, {"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 60*time.Second - 250*time.Millisecond},
-		"bare":                {"epoch-s", ``, 429, nil, 40 * time.Second},
-		"a body, 200":         {"epoch-s", `{"ok":false,"error":"ratelimited"}`, 200, nil, 40 * time.Second},
-		"a body, 400":         {"epoch-s", `{"error":"ratelimited"}`, 400, [][2]string{{"Retry-After", "3"}}, 3 * time.Second},
-		"a cut-off body":      {"epoch-s", `{"e`, 429, [][2]string{{"Retry-After", "9"}, {"Content-Length", "100"}}, 9 * time.Second},
-		"a reset in the past": {"epoch-s", ``, 429, [][2]string{{"X-Reset", "12"}}, 40 * time.Second},
+		"seconds":                       {"epoch-s", ``, 429, [][2]string{{"Retry-After", "90"}}, 90 * time.Second},
+		"date":                          {"epoch-s", ``, 503, [][2]string{{"Retry-After", now.Truncate(time.Second).Add(91 * time.Second).Format(http.TimeFormat)}}, 91*time.Second - 250*time.Millisecond},
+		"reset, epoch":                  {"epoch-s", ``, 429, [][2]string{{"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 60*time.Second - 250*time.Millisecond},
+		"reset, ms":                     {"epoch-ms", ``, 429, [][2]string{{"X-Reset", fmt.Sprint(now.UnixMilli() + 5000)}}, 5 * time.Second},
+		"reset, ISO":                    {"rfc3339", ``, 429, [][2]string{{"X-Reset", now.Truncate(time.Second).Add(time.Minute).Format(time.RFC3339)}}, time.Minute - 250*time.Millisecond},
+		"reset, a wait":                 {"seconds", ``, 429, [][2]string{{"X-Reset", "7.5"}}, 7500 * time.Millisecond},
+		"no request left":               {"epoch-s", ``, 403, [][2]string{{"X-Left", "0"}, {"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 60*time.Second - 250*time.Millisecond},
+		"bare":                          {"epoch-s", ``, 429, nil, 40 * time.Second},
+		"a body, 200":                   {"epoch-s", `{"ok":false,"error":"ratelimited"}`, 200, nil, 40 * time.Second},
+		"a body, 400":                   {"epoch-s", `{"error":"ratelimited"}`, 400, [][2]string{{"Retry-After", "3"}}, 3 * time.Second},
+		"a cut-off body":                {"epoch-s", `{"e`, 429, [][2]string{{"Retry-After", "9"}, {"Content-Length", "100"}}, 9 * time.Second},
+		"a reset, though some are left": {"epoch-s", ``, 429, [][2]string{{"X-Left", "3"}, {"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 40 * time.Second},
+		"the later of two":              {"seconds", ``, 403, [][2]string{{"X-Left", "0"}, {"X-Reset", "60"}, {"X-Cost-Left", "0"}, {"X-Cost-Reset", "90"}}, 90 * time.Second},
+		"the other of two":              {"seconds", ``, 403, [][2]string{{"X-Left", "9"}, {"X-Reset", "90"}, {"X-Cost-Left", "0"}, {"X-Cost-Reset", "60"}}, time.Minute},
+		"a reset in the past":           {"epoch-s", ``, 429, [][2]string{{"X-Reset", "12"}}, 40 * time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -627,7 +629,7 @@ func TestFetch_throttled(t *testing.T) {
 func TestFetch_errors(t *testing.T) {
 	t.Parallel()
 	const complaints = `{"errors":[{"pointer":"/error","values":["invalid_auth"],"means":"refused","detail":"store another token"},
-		{"pointer":"/error/code","values":["42"],"means":"failed"}]}`
+		{"pointer":"/error/code","values":["42"],"means":"failed"},{"pointer":"/faults","means":"failed","detail":"ask for less"}]}`
 	tests := map[string]struct {
 		status   int
 		document string
@@ -644,6 +646,10 @@ func TestFetch_errors(t *testing.T) {
 		"204":              {204, ``, connector.ErrNotListed, "answers 204"},
 		"refused in a 200": {200, `{"data":[],"error":"invalid_auth"}`, connector.ErrRefused, "store another token"},
 		"failed in a 200":  {200, `{"data":[],"error":{"code":42}}`, connector.ErrNotListed, `reports "42"`},
+		"any value":        {200, `{"data":[],"faults":[{"a":1}]}`, connector.ErrNotListed, "ask for less"},
+		"any text":         {200, `{"data":[],"faults":"x"}`, connector.ErrNotListed, "ask for less"},
+		"any value, 401":   {401, `{"faults":["x"]}`, connector.ErrRefused, "check the credentials"},
+		"any value, 400":   {400, `{"faults":["x"]}`, connector.ErrNotListed, "ask for less"},
 		"success is false": {200, `{"data":[],"success":false}`, connector.ErrNotListed, `member "success" reports an error`},
 		"errors":           {200, `{"data":[],"errors":[{"message":"x"}]}`, connector.ErrNotListed, `member "errors" reports an error`},
 		"a status":         {200, `{"data":[],"status":500}`, connector.ErrNotListed, `member "status" reports an error`},
@@ -866,11 +872,13 @@ func TestFetch_streams(t *testing.T) {
 	}
 	before := p.pages[0].Checkpoint
 	p.text = strings.Replace(p.text, `"size":"9"`, `"size":"8"`, 1)
-	if _, err := p.page(before, true); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("a checkpoint of another manifest: %v, want a conflict", err)
+	again, err := p.page(before, true)
+	errtest.Must(t, err)
+	if again.List != "a" {
+		t.Errorf("a checkpoint of another manifest leads to the list %q, want the first one again", again.List)
 	}
 	p.only = "b"
-	_, err := p.run(true)
+	_, err = p.run(true)
 	errtest.Must(t, err)
 	if diff := cmp.Diff([]string{"/red%2Fblue/b"}, p.asked); diff != "" {
 		t.Errorf("of b alone: requests differ (-want +got):\n%s", diff)

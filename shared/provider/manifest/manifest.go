@@ -30,7 +30,7 @@ type Manifest struct {
 type stream struct {
 	Stream
 
-	query  []string // names of the query's parameters, sorted
+	ways   []way    // to ask for it, of which the first that can be made is
 	mapped string   // names the mapping in the cache of mappings
 	used   []string // pointers that a member of the document is read by
 	shifts bool     // a deletion between two pages moves an item past the reader
@@ -61,7 +61,7 @@ func Parse(raw json.RawMessage) (*Manifest, error) {
 func Compile(d Document) *Manifest {
 	m := &Manifest{Document: d, words: d.words(), acts: map[integration.Port]bool{}, headers: slices.Sorted(maps.Keys(d.Headers))}
 	for _, s := range d.Streams {
-		c := &stream{Stream: s, query: slices.Sorted(maps.Keys(s.Request.Query))}
+		c := &stream{Stream: s, ways: s.Request.ways()}
 		c.used = []string{s.Records, s.Paging.Pointer, s.Paging.More, s.Paging.Last}
 		for _, e := range d.Errors {
 			c.used = append(c.used, e.Pointer)

@@ -26,11 +26,8 @@ type above struct {
 	Values []string    `json:"values,omitempty"` // of the parents whose records are not read; the first one's are being read
 }
 
-// Limits of the values of one page of parents, in bytes. A checkpoint holds them.
-const (
-	maxValue  = 256
-	maxValues = 64 << 10
-)
+// maxValues limits the values of one page of parents, in bytes. A checkpoint holds them.
+const maxValues = 64 << 10
 
 // parent returns the stream of the parents, or nil.
 func (m *Manifest) parent(s *stream) *stream {
@@ -116,11 +113,11 @@ func (r *run) valuesIn(document []byte, pointer string, page *connector.FetchedP
 			return read, nil, err
 		}
 		read.count++
-		if r.Deleted != nil && r.Deleted.is(read.last) {
+		if r.Deleted.is(read.last) {
 			continue
 		}
 		value := textOf(find(read.last, pointer))
-		if value == "" || value == "." || value == ".." || len(value) > maxValue {
+		if !fits(value) {
 			page.Refuse("object "+strconv.Itoa(read.count)+" of the page", "it has no text or number at "+pointer+" that can stand in a request")
 			continue
 		}

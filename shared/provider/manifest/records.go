@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -122,7 +121,7 @@ func (r *run) record(ctx context.Context, record json.RawMessage, number int, pa
 	if r.Show != nil {
 		r.Show(record)
 	}
-	deleted := r.Deleted != nil && r.Deleted.is(record)
+	deleted := r.Deleted.is(record)
 	if !deleted {
 		r.tally(record)
 	}
@@ -148,12 +147,8 @@ func (r *run) record(ctx context.Context, record json.RawMessage, number int, pa
 }
 
 // is reports whether a record shows something that is gone.
-func (d Deleted) is(record json.RawMessage) bool {
-	value := find(record, d.Pointer)
-	if len(d.Values) > 0 {
-		return len(value) > 0 && slices.Contains(d.Values, textOf(value))
-	}
-	return len(value) > 0 && isSet(compact(value))
+func (d *Deleted) is(record json.RawMessage) bool {
+	return d != nil && tells(find(record, d.Pointer), d.Values)
 }
 
 // mapped adds what the stream's mapping makes of a record. A record that no rule matches is left out. A record without an id

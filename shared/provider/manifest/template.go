@@ -38,14 +38,15 @@ func plain(value string) string { return value }
 
 // address returns the address of a stream's first page, without the time of incremental runs.
 func (m *Manifest) address(s *stream, values map[string]string) string {
-	if len(m.Configuration) == 0 && s.Request.Path == "" && len(s.Request.Query) == 0 {
+	w := s.way(values)
+	if len(m.Configuration) == 0 && w.Path == "" && len(w.Query) == 0 {
 		return m.Base
 	}
 	address := m.base(values)
-	path, _ := fill(s.Request.Path, values, url.PathEscape)
+	path, _ := fill(w.Path, values, url.PathEscape)
 	address += path
-	for _, name := range s.query {
-		if value, ok := fill(s.Request.Query[name], values, plain); ok {
+	for _, name := range w.sorted {
+		if value, ok := fill(w.Query[name], values, plain); ok {
 			address = with(address, name, value)
 		}
 	}

@@ -29,6 +29,7 @@ type description struct {
 	Schemes     []string           `json:"schemes"` // in the order in which they are tried
 	Headers     []connector.Header `json:"headers"` // that the mapping needs
 	Ports       []integration.Port `json:"ports"`   // in addition to inbound.receive
+	Place       *place             `json:"place"`   // nil: arrivals concern every integration
 	Largest     int64              `json:"largest"` // bytes of an arrival, if the provider documents more than 1 MiB
 	Sample      struct {
 		Headers map[string]string `json:"headers"`
@@ -37,7 +38,8 @@ type description struct {
 	Mapping json.RawMessage `json:"mapping"`
 }
 
-// Connector receives the webhooks of one kind of provider. It implements connector.Large, connector.Uncovered and connector.Greeted.
+// Connector receives the webhooks of one kind of provider. It implements connector.Large, connector.Placed, connector.Uncovered and
+// connector.Greeted.
 type Connector struct {
 	kind string
 	load func() description

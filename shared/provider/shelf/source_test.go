@@ -103,6 +103,14 @@ func TestAll_sources(t *testing.T) {
 		"plausible": {`{"site":"example.com","target":"10000"}`, bearer, []exchange{
 			{asks: `POST /api/v2/query {"date_range":"30d","metrics":["visitors"],"site_id":"example.com"}`, answer: `{"results":[{"metrics":[4321],"dimensions":[]}],"meta":{},"query":{}}`},
 		}, fetched{Host: "https://plausible.io", Items: []string{"metric visitors: 4321 visitors of example.com in 30 days", "goal visitors: Visitors of example.com in 30 days 4321 of 10000 visitors up"}}},
+		"linear": {`{"team":"ENG"}`, [2]string{"Authorization", "s3cr3t"}, []exchange{
+			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: IssueFilter, $team: TeamFilter) { teams(first: 1, filter: $team) { nodes { id } } issues(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id identifier title description url updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"filter":{"team":{"key":{"eq":"ENG"}}},"first":50,"team":{"key":{"eq":"ENG"}}}}`,
+				answer: `{"data":{"teams":{"nodes":[{"id":"t1"}]},"issues":{"nodes":[{"id":"i1","identifier":"ENG-1","title":"Fix it","trashed":null}],"pageInfo":{"hasNextPage":true,"endCursor":"c1"}}}}`},
+			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: IssueFilter) { issues(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id identifier title description url updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"after":"c1","filter":{"team":{"id":{"eq":"t1"}}},"first":50}}`,
+				answer: `{"data":{"issues":{"nodes":[{"id":"i2","identifier":"ENG-2","title":"Gone","trashed":true}],"pageInfo":{"hasNextPage":false,"endCursor":"c2"}}}}`},
+			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: ProjectFilter) { projects(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id name description url progress startDate targetDate completedAt canceledAt updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"filter":{"accessibleTeams":{"some":{"id":{"eq":"t1"}}}},"first":50}}`,
+				answer: `{"data":{"projects":{"nodes":[{"id":"p1","name":"Beta","progress":0.25}],"pageInfo":{"hasNextPage":false,"endCursor":"c1"}}}}`},
+		}, fetched{Host: "https://api.linear.app", Items: []string{"issue i1: Fix it", "goal p1: Beta"}}},
 	}
 	files, err := filepath.Glob("sources/*.json")
 	errtest.Must(t, err)
@@ -158,7 +166,7 @@ func fetch(t *testing.T, kind, config, server string) (got fetched) {
 	errtest.Must(t, err)
 	errtest.Must(t, fault.Refuse(append(problems, source.(connector.Checker).CheckConfig(json.RawMessage(config))...)))
 	f := connector.Fetch{
-		Config: json.RawMessage(config), Credentials: map[string]string{"token": "s3cr3t", "username": "ada@example.com", "password": "s3cr3t"},
+		Config: json.RawMessage(config), Credentials: map[string]string{"token": "s3cr3t", "apiKey": "s3cr3t", "username": "ada@example.com", "password": "s3cr3t"},
 		Full: true, Mapper: new(mapping.Cache),
 	}
 	for {

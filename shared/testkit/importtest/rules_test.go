@@ -104,8 +104,8 @@ var homes = []home{
 		"shared/provider/connector",                        // its ports carry an arrival's headers, which a signature covers
 		"shared/provider/mapping", "shared/provider/trial", // reads an arrival's headers
 		"shared/provider/webfeed", "shared/provider/manifest", "shared/provider/rehearsal", // fetch
-		"shared/provider/github",                                   // fetches; signs and verifies deliveries
-		"shared/provider/linear", "shared/provider/genericwebhook", // as above
+		"shared/provider/github",                          // fetches; signs and verifies deliveries
+		"shared/provider/genericwebhook",                  // as above
 		"shared/provider/scheme", "shared/provider/shelf", // read the headers of what providers send
 		"shared/provider/connect",                                                            // asks GitHub for an app's tokens
 		"shared/testkit/oauthtest",                                                           // serves an authorization server

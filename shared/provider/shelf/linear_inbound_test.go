@@ -1,4 +1,4 @@
-package linear_test
+package shelf_test
 
 import (
 	"context"
@@ -17,14 +17,24 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
-	"orgops/shared/provider/linear"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/scheme"
+	"orgops/shared/provider/shelf"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
 
-func conn() *linear.Connector { return linear.New(outbound.New(outbound.Options{}), time.Now) }
+// linear returns the connector of Linear.
+func linear(client *outbound.Client, now func() time.Time) *shelf.Both {
+	for _, c := range shelf.All(client, now) {
+		if c.Kind() == "linear" {
+			return c.(*shelf.Both)
+		}
+	}
+	panic("no connector is of the kind linear")
+}
+
+func conn() *shelf.Both { return linear(outbound.New(outbound.Options{}), time.Now) }
 
 // mappings keeps the default mapping compiled, as a process does.
 var mappings mapping.Cache
@@ -65,7 +75,7 @@ type verified struct {
 	ok      bool
 }
 
-func TestConnector_Verify(t *testing.T) {
+func TestLinear_Verify(t *testing.T) {
 	t.Parallel()
 	const secret = "lin_wh_secret"
 	body := []byte(`{"action":"create"}`)
@@ -112,7 +122,7 @@ func TestConnector_Verify(t *testing.T) {
 	}
 }
 
-func TestConnector_Mapping(t *testing.T) {
+func TestLinear_Mapping(t *testing.T) {
 	t.Parallel()
 	_, sample := conn().SampleArrival(json.RawMessage(`{}`))
 	const update = `{"action":"create","type":"ProjectUpdate","url":"https://linear.app/u","data":{"id":"u","body":"All well","health":"onTrack","projectId":"p","project":{"name":"Beta"}}}`
@@ -143,8 +153,8 @@ func TestConnector_Mapping(t *testing.T) {
 	}
 }
 
-// FuzzMapping checks that an arrival gives actions that are valid, or a refusal with a reason.
-func FuzzMapping(f *testing.F) {
+// FuzzLinear_Mapping checks that an arrival gives actions that are valid, or a refusal with a reason.
+func FuzzLinear_Mapping(f *testing.F) {
 	_, sample := conn().SampleArrival(nil)
 	f.Add(string(sample))
 	f.Add(`{"action":"update","type":"Project","data":{"id":"p","name":7,"progress":"x","targetDate":"2026"}}`)

@@ -1,4 +1,4 @@
-package linear_test
+package shelf_test
 
 import (
 	"context"
@@ -18,22 +18,23 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
-	"orgops/shared/provider/linear"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/shelf"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/lineartest"
 	"orgops/shared/webhook/outbound"
 )
 
 var (
-	_ connector.Authenticated = (*linear.Connector)(nil)
-	_ connector.Lister        = (*linear.Connector)(nil)
-	_ connector.Inbound       = (*linear.Connector)(nil)
+	_ connector.Authenticated = (*shelf.Both)(nil)
+	_ connector.Lister        = (*shelf.Both)(nil)
+	_ connector.Placed        = (*shelf.Both)(nil)
 )
 
 var monday = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// fetching fetches from a fake Linear.
-type fetching struct {
+// linearRun fetches from a fake Linear.
+type linearRun struct {
 	*lineartest.Server
 	t      *testing.T
 	now    time.Time
@@ -42,20 +43,20 @@ type fetching struct {
 	state  json.RawMessage
 }
 
-func serve(t *testing.T) *fetching {
+func serveLinear(t *testing.T) *linearRun {
 	t.Helper()
-	return &fetching{Server: lineartest.New(t), t: t, now: monday, config: `{}`, key: lineartest.Key}
+	return &linearRun{Server: lineartest.New(t), t: t, now: monday, config: `{}`, key: lineartest.Key}
 }
 
-func (f *fetching) page(ctx context.Context, checkpoint json.RawMessage, full bool) (connector.FetchedPage, error) {
-	source := linear.New(outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return f.now }).At(f.URL)
-	return source.Fetch(ctx, connector.Fetch{
-		Config: json.RawMessage(f.config), Credentials: map[string]string{"apiKey": f.key}, Checkpoint: checkpoint, State: f.state, Full: full,
+func (f *linearRun) page(ctx context.Context, checkpoint json.RawMessage, full bool) (connector.FetchedPage, error) {
+	client := outbound.New(outbound.Options{Transport: leading{f.URL, map[string]bool{}}})
+	return linear(client, func() time.Time { return f.now }).Fetch(ctx, connector.Fetch{
+		Config: json.RawMessage(f.config), Credentials: map[string]string{"apiKey": f.key}, Checkpoint: checkpoint, State: f.state, Full: full, Mapper: new(mapping.Cache),
 	})
 }
 
 // run fetches every page of a run, calls between after each, and keeps the state.
-func (f *fetching) run(full bool, between func(page int)) (all connector.FetchedPage) {
+func (f *linearRun) run(full bool, between func(page int)) (all connector.FetchedPage) {
 	f.t.Helper()
 	for n := 1; ; n++ {
 		page, err := f.page(f.t.Context(), all.Checkpoint, full)
@@ -89,9 +90,9 @@ func project(id string, changed time.Time) lineartest.Item {
 	}
 }
 
-func TestConnector_Fetch(t *testing.T) {
+func TestLinear_Fetch(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	f.Put("issues", lineartest.Issue(1, "Printer on fire", monday))
 	f.Put("issues", lineartest.Issue(2, " ", monday))
 	f.Put("projects", project("p", monday))
@@ -121,9 +122,9 @@ func TestConnector_Fetch(t *testing.T) {
 }
 
 // A later run lists what has changed since the run before began, and a full run lists everything.
-func TestConnector_Fetch_since(t *testing.T) {
+func TestLinear_Fetch_since(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	f.Put("issues", lineartest.Issue(1, "Old", monday.AddDate(0, 0, -1)))
 	f.run(false, idle)
 	f.Asked()
@@ -142,9 +143,9 @@ func TestConnector_Fetch_since(t *testing.T) {
 }
 
 // While a full run reads page after page, issues change, vanish and appear. It lists every issue that is there throughout.
-func TestConnector_Fetch_moving(t *testing.T) {
+func TestLinear_Fetch_moving(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	for n := range 180 {
 		f.Put("issues", lineartest.Issue(n+1, fmt.Sprint("Issue ", n+1), monday))
 	}
@@ -161,9 +162,9 @@ func TestConnector_Fetch_moving(t *testing.T) {
 }
 
 // Archived issues stay, issues in the trash do not, and a team's run asks for that team.
-func TestConnector_Fetch_hidden(t *testing.T) {
+func TestLinear_Fetch_hidden(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	archived, trashed, other := lineartest.Issue(1, "Archived", monday), lineartest.Issue(2, "Trashed", monday), lineartest.Issue(3, "Other", monday)
 	archived["archivedAt"] = "2026-03-01T00:00:00.000Z"
 	trashed["archivedAt"], trashed["trashed"] = "2026-03-01T00:00:00.000Z", true
@@ -198,10 +199,10 @@ func TestConnector_Fetch_hidden(t *testing.T) {
 	}
 }
 
-// TestConnector_Fetch_renamedTeam follows a team by its id, when its key changes and another team gets the key.
-func TestConnector_Fetch_renamedTeam(t *testing.T) {
+// TestLinear_Fetch_renamedTeam follows a team by its id, when its key changes and another team gets the key.
+func TestLinear_Fetch_renamedTeam(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	f.config = `{"team":"ENG"}`
 	f.Put("issues", lineartest.Issue(1, "First", monday.Add(-time.Hour)))
 	f.Put("projects", project("p", monday))
@@ -229,10 +230,40 @@ func TestConnector_Fetch_renamedTeam(t *testing.T) {
 	}
 }
 
-// An item without an id would be taken for a removed one, so the run must say that it is incomplete.
-func TestConnector_Fetch_incomplete(t *testing.T) {
+// TestLinear_Fetch_former begins a run again that the connector before the manifest has begun, and lists everything after that connector's last
+// run. So nothing is missed that a full run would remove. It learns the team's id again.
+func TestLinear_Fetch_former(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	const checkpoint = `{"list":"projects","after":"2","since":"2026-03-02T07:00:00Z","began":"2026-03-02T08:00:00Z","team":"team-ENG","trail":{}}`
+	for _, full := range []bool{true, false} {
+		f := serveLinear(t)
+		f.config, f.state = `{"team":"ENG"}`, json.RawMessage(`{"since":"2026-03-02T07:55:00Z","team":"team-ENG","key":"ENG"}`)
+		for n := range 60 {
+			f.Put("issues", lineartest.Issue(n+1, fmt.Sprint("Issue ", n+1), monday.AddDate(0, 0, -1)))
+		}
+		f.Put("projects", project("p", monday.AddDate(0, 0, -1)))
+		page, err := f.page(t.Context(), json.RawMessage(checkpoint), full)
+		errtest.Must(t, err)
+		if diff := cmp.Diff([]lineartest.Query{{List: "issues", Team: "team-ENG"}}, f.Asked()); diff != "" {
+			t.Errorf("full = %t: the request of a former checkpoint differs (-want +got):\n%s", full, diff)
+		}
+		if got := len(page.Memories); got != 50 {
+			t.Errorf("full = %t: %d memories behind a former checkpoint, want the first page", full, got)
+		}
+		all := f.run(full, idle)
+		if got := len(all.Memories) + len(all.Goals); got != 61 {
+			t.Errorf("full = %t: %d items after a former run, want all 61", full, got)
+		}
+		if len(all.Gone) > 0 {
+			t.Errorf("full = %t: %d items are gone, want none", full, len(all.Gone))
+		}
+	}
+}
+
+// An item without an id would be taken for a removed one, so the run must say that it is incomplete.
+func TestLinear_Fetch_incomplete(t *testing.T) {
+	t.Parallel()
+	f := serveLinear(t)
 	f.Put("issues", lineartest.Item{"title": "No id"})
 	if !f.run(true, idle).Incomplete {
 		t.Error("the run is complete, want it incomplete")
@@ -249,7 +280,7 @@ func answer(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-func TestConnector_Fetch_refusals(t *testing.T) {
+func TestLinear_Fetch_refusals(t *testing.T) {
 	t.Parallel()
 	at := func(d time.Duration) string { return fmt.Sprint(monday.Add(d).UnixMilli()) }
 	code := func(code string) string { return fmt.Sprintf(`{"errors":[{"extensions":{"code":%q}}]}`, code) }
@@ -269,27 +300,27 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"limit, an absurd time", answer(400, limited, "X-RateLimit-Requests-Remaining", "0", "X-RateLimit-Requests-Reset", at(9000*time.Hour)), 24 * time.Hour, false, ""},
 		{"down, with a time", answer(502, `<html>`, "Retry-After", "90"), 90 * time.Second, false, ""},
 		{"too many, with a time", answer(429, `<html>`, "Retry-After", "90"), 90 * time.Second, false, ""},
-		{"a wrong key", answer(401, code("AUTHENTICATION_ERROR")), 0, true, "refuses the key"},
-		{"a wrong key, in a 400", answer(400, code("AUTHENTICATION_ERROR")), 0, true, "refuses the key"},
-		{"a key that may not read", answer(200, code("FORBIDDEN")), 0, true, "refuses the key"},
+		{"a wrong key", answer(401, code("AUTHENTICATION_ERROR")), 0, true, "refuses the request: store a valid key"},
+		{"a wrong key, in a 400", answer(400, code("AUTHENTICATION_ERROR")), 0, true, "refuses the request: store a valid key"},
+		{"a key that may not read", answer(200, code("FORBIDDEN")), 0, true, "refuses the request: store a valid key"},
 		{"another error", answer(200, `{"data":null,`+code("INTERNAL_SERVER_ERROR")[1:]), 0, false, "could not answer the query"},
 		{"down", answer(502, `<html>`), 0, false, "answers 502 Bad Gateway"},
 		{"moved", answer(301, "", "Location", "https://attacker.example/"), 0, false, "answers 301"},
 		{"truncated", answer(200, `{"data":{"issues":{"nodes":[{"id":"1","ti`), 0, false, "cut off"},
-		{"another document", answer(200, `{"hello":1}`), 0, false, "not the list"},
-		{"another type", answer(200, `{"data":{"issues":{"nodes":"x","pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
+		{"another document", answer(200, `{"hello":1}`), 0, false, "no list at /data/issues/nodes"},
+		{"another type", answer(200, `{"data":{"issues":{"nodes":"x","pageInfo":{"hasNextPage":false}}}}`), 0, false, "no list at /data/issues/nodes"},
 		{"errors in another form", answer(200, `{"errors":"x","data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}`), 0, false, "could not answer"},
-		{"no word of a next page", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{}}}}`), 0, false, "not the list"},
+		{"no word of a next page", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{}}}}`), 0, false, "does not say at /data/issues/pageInfo/hasNextPage"},
 		{"a web page", answer(200, `<title>Sign in</title>`, "Content-Type", "text/html"), 0, false, `text/html, which begins "Sign in"`},
-		{"null", answer(200, `null`), 0, false, "not the list"},
+		{"null", answer(200, `null`), 0, false, "no list at /data/issues/nodes"},
 		{"no content", answer(204, ``), 0, false, "answers 204"},
 		{"a part", answer(206, `{}`), 0, false, "a part of the list"},
 		{"a 304 that was not asked for", answer(304, ``), 0, false, "did not ask"},
-		{"no list", answer(200, `{"data":{}}`), 0, false, "not the list"},
-		{"a list that is null", answer(200, `{"data":{"issues":null}}`), 0, false, "not the list"},
-		{"the other list", answer(200, `{"data":{"projects":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
-		{"no nodes", answer(200, `{"data":{"issues":{"pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
-		{"no page info", answer(200, `{"data":{"issues":{"nodes":[]}}}`), 0, false, "not the list"},
+		{"no list", answer(200, `{"data":{}}`), 0, false, "no list at /data/issues/nodes"},
+		{"a list that is null", answer(200, `{"data":{"issues":null}}`), 0, false, "no list at /data/issues/nodes"},
+		{"the other list", answer(200, `{"data":{"projects":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}`), 0, false, "no list at /data/issues/nodes"},
+		{"no nodes", answer(200, `{"data":{"issues":{"pageInfo":{"hasNextPage":false}}}}`), 0, false, "no list at /data/issues/nodes"},
+		{"no page info", answer(200, `{"data":{"issues":{"nodes":[]}}}`), 0, false, "does not say at /data/issues/pageInfo/hasNextPage"},
 		{"no cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":null}}}}`), 0, false, "not where it begins"},
 		{"half of a character in the cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"a\ud800"}}}}`), 0, false, "not valid Unicode"},
 		{"bytes in the cursor that are not UTF-8", answer(200, "{\"data\":{\"issues\":{\"nodes\":[],\"pageInfo\":{\"hasNextPage\":true,\"endCursor\":\"\xff\"}}}}"), 0, false, "not valid Unicode"},
@@ -299,7 +330,7 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t)
+			f := serveLinear(t)
 			f.Fail(tt.answer)
 			_, err := f.page(t.Context(), nil, false)
 			var throttled *connector.ThrottledError
@@ -329,11 +360,11 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 	}
 }
 
-// TestConnector_Fetch_cycle ends a list whose cursors lead back. That is not the end of the list: a full run would remove the rest.
-func TestConnector_Fetch_cycle(t *testing.T) {
+// TestLinear_Fetch_cycle ends a list whose cursors lead back. That is not the end of the list: a full run would remove the rest.
+func TestLinear_Fetch_cycle(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{1, 2, 5} {
-		f := serve(t)
+		f := serveLinear(t)
 		asked := 0
 		f.Fail(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c%d"}}}}`, asked%length)
@@ -352,15 +383,15 @@ func TestConnector_Fetch_cycle(t *testing.T) {
 	}
 }
 
-// TestConnector_Fetch_badItems keeps items with a bad member.
-func TestConnector_Fetch_badItems(t *testing.T) {
+// TestLinear_Fetch_badItems keeps items with a bad member.
+func TestLinear_Fetch_badItems(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	f.Fail(answer(200, "\xEF\xBB\xBF"+`{"data":{"issues":{"nodes":[{"id":"a","title":null},{"id":"b","identifier":"ENG-1","title":5,"updatedAt":"2026-03-01 10:00:00 +0000"},`+
 		`{"id":7,"title":"No id"},null,{"id":"c","title":"C","updatedAt":"soon"}],"pageInfo":{"hasNextPage":false}}}}`))
 	page, err := f.page(t.Context(), nil, true)
 	errtest.Must(t, err)
-	if diff := cmp.Diff(map[string]bool{"a": true, "ENG-1": true, "C": true}, titles(page)); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"a": true, "5": true, "C": true}, titles(page)); diff != "" {
 		t.Errorf("titles differ (-want +got):\n%s", diff)
 	}
 	changed := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
@@ -375,11 +406,11 @@ func TestConnector_Fetch_badItems(t *testing.T) {
 	}
 }
 
-// TestConnector_Fetch_unicode leaves out the items that are not valid Unicode, and says where. Decoding would change their texts.
-func TestConnector_Fetch_unicode(t *testing.T) {
+// TestLinear_Fetch_unicode leaves out the items that are not valid Unicode, and says where. Decoding would change their texts.
+func TestLinear_Fetch_unicode(t *testing.T) {
 	t.Parallel()
 	const notUnicode = ` is not valid Unicode: it has bytes that are not UTF-8, or one half of a surrogate pair such as \ud800`
-	f := serve(t)
+	f := serveLinear(t)
 	f.Fail(func(w http.ResponseWriter, r *http.Request) {
 		list := "issues"
 		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "projects(") {
@@ -392,7 +423,7 @@ func TestConnector_Fetch_unicode(t *testing.T) {
 	for range 2 { // the issues and the projects
 		page, err := f.page(t.Context(), checkpoint, true)
 		errtest.Must(t, err)
-		want := []connector.Skipped{{Item: "a", Reason: "/title" + notUnicode}, {Item: "b", Reason: "/description" + notUnicode}}
+		want := []connector.Skipped{{Item: "object 1 of the page", Reason: "/title" + notUnicode}, {Item: "object 2 of the page", Reason: "/description" + notUnicode}}
 		if diff := cmp.Diff(want, page.Skipped); diff != "" {
 			t.Errorf("left out (-want +got):\n%s", diff)
 		}
@@ -407,9 +438,9 @@ func TestConnector_Fetch_unicode(t *testing.T) {
 }
 
 // A wrong key is refused, as the certification needs it.
-func TestConnector_Fetch_wrongKey(t *testing.T) {
+func TestLinear_Fetch_wrongKey(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	f.key = "lin_api_wrong"
 	if _, err := f.page(t.Context(), nil, true); !errors.Is(err, connector.ErrRefused) {
 		t.Errorf("err = %v, want %v", err, connector.ErrRefused)
@@ -417,9 +448,9 @@ func TestConnector_Fetch_wrongKey(t *testing.T) {
 }
 
 // A server that does not answer ends with the caller's time.
-func TestConnector_Fetch_slow(t *testing.T) {
+func TestLinear_Fetch_slow(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	reached, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	f.Fail(func(http.ResponseWriter, *http.Request) {
@@ -432,15 +463,15 @@ func TestConnector_Fetch_slow(t *testing.T) {
 		cancel()
 	}()
 	_, err := f.page(ctx, nil, true)
-	if got, want := errtest.Message(err), "Linear cannot be reached"; !strings.Contains(got, want) {
+	if got, want := errtest.Message(err), "Linear cannot be read"; !strings.Contains(got, want) {
 		t.Errorf("err = %q, want %q in it", got, want)
 	}
 }
 
 // The last request that a limit allows gets its page, and the next page is asked for after the limit's renewal.
-func TestConnector_Fetch_lastRequest(t *testing.T) {
+func TestLinear_Fetch_lastRequest(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	f.Put("issues", lineartest.Issue(1, "One", monday))
 	renewed := monday.Add(40 * time.Minute)
 	f.Limit(1, renewed)
@@ -463,9 +494,9 @@ func TestConnector_Fetch_lastRequest(t *testing.T) {
 }
 
 // An item makes the same draft, whether it comes by webhook or by sync. So neither changes what the other stored.
-func TestConnector_Fetch_sameAsWebhook(t *testing.T) {
+func TestLinear_Fetch_sameAsWebhook(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveLinear(t)
 	blank, done := lineartest.Issue(2, " ", monday), project("q", monday)
 	done["completedAt"], done["startDate"], done["name"] = monday.Format(time.RFC3339), nil, strings.Repeat("é", 600)
 	f.Put("issues", lineartest.Issue(1, "One", monday))
