@@ -33,15 +33,6 @@ func (c *canaries) keep(name, secret string) string {
 	return secret
 }
 
-// distinct returns the forms of a secret, each text once.
-func distinct(secret string) map[string]string {
-	names := map[string]string{} // by the text
-	for name, text := range forms(secret) {
-		names[text] = name
-	}
-	return names
-}
-
 // forms returns how a secret could stand in a file or an answer, by the name of the form.
 func forms(secret string) map[string]string {
 	raw := []byte(secret)
