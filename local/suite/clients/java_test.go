@@ -16,16 +16,16 @@ func java(t *testing.T, folder string) []string {
 	generator := filepath.Join(servicetest.Installed(t, ".tools/clients-java/generator"), "*")
 	runtime := filepath.Join(servicetest.Installed(t, ".tools/clients-java/runtime"), "*")
 	copyTo(t, folder, "java/Program.java", "java/openapi-generator.yaml")
-	// Each tool runs for a few seconds, too short for the optimizing compiler to pay off.
-	const brief = "-XX:TieredStopAtLevel=1"
-	run(t, folder, nil, "java", brief, "-cp", generator, "org.openapitools.codegen.OpenAPIGenerator",
+	// Each tool runs for a few seconds, too short for the optimizing compiler and the parallel collector to pay off.
+	const brief, serial = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"
+	run(t, folder, nil, "java", brief, serial, "-cp", generator, "org.openapitools.codegen.OpenAPIGenerator",
 		"generate", "--config", "openapi-generator.yaml")
 	// The generated code has warnings of the other kinds, serial and deprecation, and newer versions of Java add kinds.
 	run(t, folder, nil, append([]string{
-		"javac", "-J" + brief, "-proc:none", "-Xlint:unchecked,rawtypes,cast,removal,overrides,overloads,static,fallthrough,finally,try,varargs", "-Werror",
+		"javac", "-J" + brief, "-J" + serial, "-proc:none", "-Xlint:unchecked,rawtypes,cast,removal,overrides,overloads,static,fallthrough,finally,try,varargs", "-Werror",
 		"-cp", runtime, "-d", "built", "Program.java",
 	}, sources(t, folder, "client")...)...)
-	return []string{"java", brief, "-cp", "built" + string(filepath.ListSeparator) + runtime, "Program"}
+	return []string{"java", brief, serial, "-cp", "built" + string(filepath.ListSeparator) + runtime, "Program"}
 }
 
 // sources lists the Java files in a part of the folder.
