@@ -9,9 +9,9 @@ MAKEFLAGS += --no-builtin-rules
 
 GO ?= go
 # Without the checkout's path and commit in what is built, another checkout finds it in Go's build cache. LINK sets the commit.
-export GOFLAGS := $(strip $(GOFLAGS) -trimpath -buildvcs=false)
+override export GOFLAGS := $(strip $(GOFLAGS) -trimpath -buildvcs=false)
 PYTHON ?= python3
-# Python keeps what it has compiled, under .tools. Images of containers turn that off, and each start of a tool would compile it.
+# Python keeps what it has compiled, in folders that git ignores. Images of containers turn that off; then each start of a tool compiles again.
 unexport PYTHONDONTWRITEBYTECODE
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
