@@ -260,7 +260,7 @@ func TestSyncer_NotModified(t *testing.T) {
 	want := []connector.Fetch{
 		{Config: json.RawMessage(config)},
 		{Config: json.RawMessage(config), State: json.RawMessage(`"seen"`)},
-		{Config: json.RawMessage(config), Full: true},
+		{Config: json.RawMessage(config), State: json.RawMessage(`"seen"`), Full: true},
 		{Config: json.RawMessage(other)}, // the state is of another configuration
 	}
 	if diff := cmp.Diff(want, r.provider.asked); diff != "" {

@@ -107,7 +107,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	if s.tallies, err = s.tallying(ctx, i); err != nil {
 		return connector.FetchedPage{}, err
 	}
-	s.resumed = state != nil
+	s.resumed = state != nil && !s.record.Full
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	if missing := connector.Missing(source, i.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
@@ -151,9 +151,10 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 }
 
 // state returns the state that the last live run left, if it ran with the same configuration, permissions and credentials. What the
-// policies have denied is read again after they change, and what waits for an approval after that has expired.
+// policies have denied is read again after they change, and what waits for an approval after that has expired. A full run, which reads
+// everything, has the state for what was learned.
 func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawMessage, error) {
-	if s.record.Full || s.record.Mode == syncrun.Sandbox {
+	if s.record.Mode == syncrun.Sandbox {
 		return nil, nil
 	}
 	slot, err := s.held(ctx)
@@ -162,6 +163,9 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	}
 	if slot.ConfigDigest != basis(i) || renewed(i, slot.Began) {
 		return nil, nil
+	}
+	if s.record.Full {
+		return slot.State, nil
 	}
 	again, err := s.undecided(ctx, slot)
 	if again || err != nil {
