@@ -32,7 +32,7 @@ func eraseCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []string
 		if err := e.beginErasure(ctx, st, r); err != nil {
 			return err
 		}
-		receipt, err := erase(ctx, erasure.Eraser{Store: st, Keys: keys, Now: time.Now}, r.CompanyID)
+		receipt, err := erase(ctx, erasure.Eraser{Store: st, Keys: keys, Now: time.Now}, r.CompanyID, e.told("erased"))
 		if err != nil {
 			return err
 		}
@@ -55,14 +55,15 @@ func (e Env) beginErasure(ctx context.Context, st store.Store, r provisioner.Req
 	return err
 }
 
-// erase runs rounds until the company is erased, and sets the timers of the later ones.
-func erase(ctx context.Context, e erasure.Eraser, companyID string) (erasure.Receipt, error) {
-	const turn = time.Minute // after which the receipt is written at the latest
+// erase runs rounds until the company is erased, and sets the timers of the later ones. It tells how many items are erased after each turn.
+func erase(ctx context.Context, e erasure.Eraser, companyID string, tell func(items int)) (erasure.Receipt, error) {
+	const turn = 10 * time.Second // after which the receipt is written at the latest
 	for {
 		receipt, done, err := e.Run(ctx, companyID, e.Now().Add(turn))
 		if err != nil {
 			return receipt, err
 		}
+		tell(receipt.Erased())
 		if done {
 			c := store.For(e.Store, companyID)
 			return receipt, c.Commit(ctx, erasure.Later(c, e.Now())...)

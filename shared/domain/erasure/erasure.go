@@ -68,6 +68,14 @@ func Find(ctx context.Context, st store.Store, companyID string) (r Receipt, ver
 	return r, item.Version, nil
 }
 
+// Erased returns the number of removed items.
+func (r Receipt) Erased() (items int) {
+	for _, n := range r.Items {
+		items += n
+	}
+	return items
+}
+
 // write returns the write of the receipt, which replaces that of a version.
 func (r Receipt) write(version int64) store.Op {
 	return store.System().Entry(receiptKey(r.CompanyID), Entity, version, r)

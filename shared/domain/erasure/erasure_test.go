@@ -104,10 +104,7 @@ func TestEraser_Run_Killed(t *testing.T) {
 	if diff := cmp.Diff([]string{user.HaltKey}, left); diff != "" {
 		t.Errorf("items differ (-want +got):\n%s", diff)
 	}
-	removed := 0
-	for _, n := range receipt.Items {
-		removed += n
-	}
+	removed := receipt.Erased()
 	// All but the halt and the key, which is destroyed before, and with the login, the person, the registry's entry, and two timers: the
 	// certification's and the suspension's.
 	if want := len(before) - 2 + 5; removed != want {
