@@ -58,7 +58,7 @@ func (b *backlog) run(ctx context.Context) (due time.Time, err error) {
 		switch left := b.next.Sub(b.Now()); {
 		case len(b.waiting) == 0 && !b.complete() && left <= 0:
 			b.read(ctx)
-		case len(b.waiting) > 0 && left <= 0 && (!b.full || b.inFlight == 0):
+		case len(b.waiting) > 0 && left <= 0 && !b.full:
 			b.launch(ctx)
 		case b.inFlight > 0:
 			b.await(ctx, left)
@@ -121,8 +121,14 @@ func (b *backlog) launch(ctx context.Context) {
 	}
 }
 
-// postpone lets no attempt begin until a time. If that is not in the future, an attempt must end first.
-func (b *backlog) postpone(until time.Time) { b.next, b.full = until, !until.After(b.Now()) }
+// postpone lets no attempt begin until a time. If that is not in the future, an attempt must end first. If none is in flight, others hold the
+// slots or the delivery, and the run asks again a little later.
+func (b *backlog) postpone(until time.Time) {
+	b.next, b.full = until, !until.After(b.Now())
+	if b.full && b.inFlight == 0 {
+		b.next, b.full = b.Now().Add(b.Courier.Spill()), false
+	}
+}
 
 // await waits until an attempt ends, or until others may begin.
 func (b *backlog) await(ctx context.Context, left time.Duration) {
@@ -139,12 +145,9 @@ func (b *backlog) await(ctx context.Context, left time.Duration) {
 
 // rest waits while no attempt is in flight and none may begin. A long wait ends the run.
 func (b *backlog) rest(ctx context.Context, left time.Duration) {
-	switch {
-	case left > sendPause:
+	if left > sendPause {
 		b.due = b.next.Add(b.Courier.Spill())
 		return
-	case left <= 0: // other workers have the slots
-		left = b.Courier.Spill()
 	}
 	wait.For(ctx, left)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,7 @@ import (
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/outbound"
 )
 
 // TestRetrier_Send sends the deliveries of a window that have ended, and each once.
@@ -234,6 +236,58 @@ func TestRetrier_Send_Unrecorded(t *testing.T) {
 	close(may)
 	r.wantDone("the message", <-ended, all)
 	r.wantFinished(now(), all)
+}
+
+// gated answers requests when it is closed.
+type gated chan struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (g gated) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-g
+	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
+}
+
+// TestRetrier_Send_Full asks once in a while for a slot while messages have them all.
+func TestRetrier_Send_Full(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		open := make(gated)
+		b := worktest.New(t)
+		b.Client = outbound.New(outbound.Options{Transport: open})
+		r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}}
+		b.Register(worktest.Endpoint{Company: "a", Provider: "webhook", URL: "https://example.com/", Secrets: []string{b.Secret()}, Events: []string{"memory.*"}})
+		const slots, most = 16, 1000
+		var looks atomic.Int64
+		r.Retrier = r.make(courier.Deps{Fresh: time.Minute, Now: func() time.Time {
+			if looks.Add(1) > most { // no time passes in a loop without a wait: end it
+				return time.Now().Add(time.Hour)
+			}
+			return time.Now()
+		}})
+		held := r.deliver(slots, func(d *delivery.Delivery) { d.Hold("disabled") })
+		j, now := r.recoverAll()
+		ended := make(chan time.Time, slots+1)
+		for n := range slots {
+			message := r.deliver(n)
+			go func() { ended <- r.handle(message) }()
+		}
+		synctest.Wait()
+		looks.Store(0)
+		go func() { ended <- r.handle(j) }()
+		<-time.After(9 * time.Second)
+		if got := looks.Load(); got > most/2 {
+			t.Errorf("the recovery looked at the clock %d times while others had the slots, want at most %d", got, most/2)
+		}
+		close(open)
+		for range slots + 1 {
+			if due := <-ended; !due.IsZero() {
+				t.Errorf("a message is due again at %v, want never", due)
+			}
+		}
+		r.wantRecord(held, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 1, Generation: 2, Recovery: j.Recovery}})
+		r.wantFinished(now(), 1)
+	})
 }
 
 // TestRetrier_Send_Queue puts deliveries that stand in a line, or go on with their schedule, into the queue.
