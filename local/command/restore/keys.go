@@ -35,7 +35,7 @@ import (
 )
 
 // part reports whether a text is right as a part of the key of an item with a body.
-type part func(text string, body json.RawMessage) bool
+type part func(text string, body map[string]json.RawMessage) bool
 
 // form describes the keys of an entity's items: a prefix, and parts with # between them. A key without parts is the prefix alone.
 type form struct {
@@ -46,33 +46,33 @@ type form struct {
 // members returns the parts that are members of the body, by their paths.
 func members(paths ...string) (all []part) {
 	for _, path := range paths {
-		all = append(all, func(text string, body json.RawMessage) bool { return text == member(body, path) })
+		all = append(all, func(text string, body map[string]json.RawMessage) bool { return text == member(body, path) })
 	}
 	return all
 }
 
 // name is the part that names an integration.
-func name(text string, _ json.RawMessage) bool { return id.Valid(text) }
+func name(text string, _ map[string]json.RawMessage) bool { return id.Valid(text) }
 
-func uuidText(text string, _ json.RawMessage) bool {
+func uuidText(text string, _ map[string]json.RawMessage) bool {
 	return len(text) == 36 && uuid.Validate(text) == nil
 }
 
 // digest is a part that is a SHA-256.
-func digest(text string, _ json.RawMessage) bool {
+func digest(text string, _ map[string]json.RawMessage) bool {
 	sum, err := base64.RawURLEncoding.DecodeString(text)
 	return err == nil && len(sum) == sha256.Size
 }
 
 // mark is a part that is the end of an incarnation: 12 hexadecimal digits.
-func mark(text string, _ json.RawMessage) bool {
+func mark(text string, _ map[string]json.RawMessage) bool {
 	sum, err := hex.DecodeString(text)
 	return err == nil && len(sum) == 6
 }
 
 // receipts returns the forms of the keys of receipts, of integrations with an incarnation or of release 0.1.0.
 func receipts() (all []form) {
-	sandbox := func(text string, _ json.RawMessage) bool { return text == "sandbox" }
+	sandbox := func(text string, _ map[string]json.RawMessage) bool { return text == "sandbox" }
 	for _, owner := range [][]part{{name}, {name, mark}} {
 		delivery := slices.Concat(owner, []part{digest})
 		all = append(all, form{arrival.ReceiptsPrefix, delivery}, form{"REFUSED#", delivery}, form{arrival.ReceiptsPrefix, slices.Concat(delivery, []part{sandbox})})
@@ -115,17 +115,17 @@ func forms() map[string][]form {
 }
 
 // checkKey refuses an item under a key that is of another item or of another entity.
-func checkKey(l export.Line) error {
-	for _, f := range forms()[l.Entity] {
-		if f.holds(l) {
+func checkKey(l export.Line, forms []form, body map[string]json.RawMessage) error {
+	for _, f := range forms {
+		if f.holds(l.Key, body) {
 			return nil
 		}
 	}
 	return fmt.Errorf("the key %s is not of the %s in its body", l.Key, l.Entity)
 }
 
-func (f form) holds(l export.Line) bool {
-	rest, ok := strings.CutPrefix(l.Key, f.prefix)
+func (f form) holds(key string, body map[string]json.RawMessage) bool {
+	rest, ok := strings.CutPrefix(key, f.prefix)
 	if !ok || len(f.parts) == 0 {
 		return ok && rest == ""
 	}
@@ -134,7 +134,7 @@ func (f form) holds(l export.Line) bool {
 		return false
 	}
 	for n, is := range f.parts {
-		if !is(texts[n], l.Body) {
+		if !is(texts[n], body) {
 			return false
 		}
 	}
@@ -142,16 +142,13 @@ func (f form) holds(l export.Line) bool {
 }
 
 // member returns the text at a path of a body, or "".
-func member(body json.RawMessage, path string) (text string) {
-	for name := range strings.SplitSeq(path, "/") {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(body, &members) != nil {
-			return ""
-		}
-		body = members[name]
+func member(body map[string]json.RawMessage, path string) (text string) {
+	first, rest, deeper := strings.Cut(path, "/")
+	if deeper {
+		var below map[string]json.RawMessage
+		_ = json.Unmarshal(body[first], &below) // without it, no member is there
+		return member(below, rest)
 	}
-	if json.Unmarshal(body, &text) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(body[first], &text)
 	return text
 }

@@ -35,6 +35,7 @@ type page struct {
 	items  int
 	sum    hash.Hash
 	whole  bool // the last page has ended
+	forms  map[string][]form
 }
 
 // read calls each with every item of an export, in the order of the file. It returns an error that names the line if the file is
@@ -42,7 +43,7 @@ type page struct {
 // before.
 func read(from io.Reader, each func(export.Line) error) error {
 	in := bufio.NewReaderSize(from, 64<<10)
-	p := &page{sum: sha256.New()}
+	p := &page{sum: sha256.New(), forms: forms()}
 	for {
 		text, err := next(in)
 		if errors.Is(err, io.EOF) {
@@ -104,15 +105,16 @@ func (p *page) take(text []byte, each func(export.Line) error) error {
 // check refuses a line that is no item of an export.
 func (p *page) check(l export.Line) error {
 	var body map[string]json.RawMessage
+	forms, ok := p.forms[l.Entity]
 	switch {
-	case !export.IsExported(l.Entity):
+	case !ok:
 		return fmt.Errorf("the entity %q is not exported, or is one of a newer release", l.Entity)
 	case l.Key == "" || l.Key <= p.key:
 		return fmt.Errorf("the key %q does not follow %q", l.Key, p.key)
 	case json.Unmarshal(l.Body, &body) != nil || body == nil:
 		return fmt.Errorf("the body of %s is no JSON object", l.Key)
 	}
-	return checkKey(l)
+	return checkKey(l, forms, body)
 }
 
 // end compares a page with what its end says of it.

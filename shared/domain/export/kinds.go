@@ -81,9 +81,6 @@ func Kinds() []Kind {
 	}
 }
 
-// IsExported reports whether the items of an entity are exported.
-func IsExported(entity string) bool { return exported()[entity] }
-
 // exported returns the entities whose items are exported.
 func exported() map[string]bool {
 	all := map[string]bool{}
