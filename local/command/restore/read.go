@@ -4,6 +4,7 @@ package restore
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -39,12 +40,15 @@ type page struct {
 }
 
 // read calls each with every item of an export, in the order of the file. It returns an error that names the line if the file is
-// damaged, and an error if a part is missing. Items come before the end of their page, so a caller that writes has to read once
+// damaged, and an error if a part is missing or ctx is done. Items come before the end of their page, so a caller that writes has to read once
 // before.
-func read(from io.Reader, each func(export.Line) error) error {
+func read(ctx context.Context, from io.Reader, each func(export.Line) error) error {
 	in := bufio.NewReaderSize(from, 64<<10)
 	p := &page{sum: sha256.New(), forms: forms()}
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		text, err := next(in)
 		if errors.Is(err, io.EOF) {
 			break
@@ -133,9 +137,9 @@ func (p *page) end(e export.PageEnd) error {
 }
 
 // survey reads an export from end to end, and returns its company.
-func survey(from io.Reader, each func(export.Line) error) (is company.Company, err error) {
+func survey(ctx context.Context, from io.Reader, each func(export.Line) error) (is company.Company, err error) {
 	found := 0
-	err = read(from, func(l export.Line) error {
+	err = read(ctx, from, func(l export.Line) error {
 		if l.Entity == company.Entity {
 			found++
 			if err := json.Unmarshal(l.Body, &is); err != nil || l.Key != company.Key {

@@ -44,7 +44,7 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 	has := counts{known: map[string]bool{}, kinds: map[string]int{}, parts: map[string]string{}}
 	bare, left := map[string]integration.Integration{}, &leftBehind{c: store.For(st, ""), now: now.UTC()}
 	sum := sha256.New()
-	is, err := survey(io.TeeReader(file, sum), func(l export.Line) error {
+	is, err := survey(ctx, io.TeeReader(file, sum), func(l export.Line) error {
 		if err := has.take(l); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return Restored{}, err
 	}
-	if err := read(file, func(l export.Line) error { return w.item(ctx, l) }); err != nil {
+	if err := read(ctx, file, func(l export.Line) error { return w.item(ctx, l) }); err != nil {
 		return Restored{}, fmt.Errorf("the import stopped, and the company cannot be used; repeat the command with the same file: %w", err)
 	}
 	if err := w.finish(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -377,6 +378,34 @@ func TestCompany_Interrupted(t *testing.T) {
 	}
 	if got, want := len(content(t, exported(t, store.For(st, id)))), len(content(t, file)); got != want {
 		t.Errorf("%d items, want %d", got, want)
+	}
+}
+
+// stopped is a file that is stopped being read while its first part is.
+type stopped struct {
+	io.ReadSeeker
+
+	stop  func()
+	reads int
+}
+
+func (s *stopped) Read(p []byte) (int, error) {
+	s.stop()
+	s.reads++
+	return s.ReadSeeker.Read(p)
+}
+
+// TestCompany_Stopped ends an import that is stopped before its first write.
+func TestCompany_Stopped(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	ctx, stop := context.WithCancel(t.Context())
+	from := &stopped{ReadSeeker: bytes.NewReader(file), stop: stop}
+	if _, err := restore.Company(ctx, webtest.OpenStore(t), from, time.Now(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	if from.reads > 1 {
+		t.Errorf("%d reads of the file, want the one during which it was stopped", from.reads)
 	}
 }
 
