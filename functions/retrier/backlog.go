@@ -62,8 +62,10 @@ func (b *backlog) run(ctx context.Context) (due time.Time, err error) {
 			b.launch(ctx)
 		case b.inFlight > 0:
 			b.await(ctx, left)
+		case left > sendPause:
+			b.due = b.next.Add(b.Courier.Spill())
 		default:
-			b.rest(ctx, left)
+			wait.For(ctx, left)
 		}
 	}
 	for b.inFlight > 0 {
@@ -141,15 +143,6 @@ func (b *backlog) await(ctx context.Context, left time.Duration) {
 		b.take(ctx, got)
 	case <-begin:
 	}
-}
-
-// rest waits while no attempt is in flight and none may begin. A long wait ends the run.
-func (b *backlog) rest(ctx context.Context, left time.Duration) {
-	if left > sendPause {
-		b.due = b.next.Add(b.Courier.Spill())
-		return
-	}
-	wait.For(ctx, left)
 }
 
 // take takes the result of an attempt. An answer may have closed the breaker, so what waits for it is tried.
