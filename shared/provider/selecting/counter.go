@@ -50,7 +50,7 @@ func (c *Counter) Count(to *endpoint.Endpoint, outcome Outcome, reason string, n
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := endpoint.Key{Company: to.Company.ID(), Provider: to.Provider, Incarnation: to.Incarnation}
+	key := to.Key()
 	t := c.known[key]
 	if t == nil {
 		if c.known == nil || len(c.known) >= maxTallies {

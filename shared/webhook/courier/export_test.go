@@ -26,7 +26,7 @@ func (c *Courier) Bounds(ctx context.Context, company store.Company) Bounds {
 
 // Admit asks for a later attempt.
 func (b Bounds) Admit(rate, inHand int) (until time.Time, ok bool) {
-	return b.home.admit(b.ctx, &Task{Endpoint: &endpoint.Endpoint{Config: endpoint.Config{RateLimit: rate}}, free: 1000, budget: post.RetryTimeout, InHand: inHand})
+	return b.home.admit(b.ctx, &Task{Endpoint: &endpoint.Endpoint{Settings: endpoint.Settings{RateLimit: rate}}, free: 1000, budget: post.RetryTimeout, InHand: inHand})
 }
 
 func (b Bounds) Done(r post.Result) { b.home.done(b.ctx, r, time.Time{}) }

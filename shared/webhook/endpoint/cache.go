@@ -95,7 +95,7 @@ func (c *Cache) prepare(ctx context.Context, company store.Company, stored integ
 	unusable := func(err error) {
 		c.deps.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
-	if err := json.Unmarshal(stored.Config, &e.Config); err != nil {
+	if err := json.Unmarshal(stored.Config, &e.Settings); err != nil {
 		unusable(err)
 	}
 	if stored.IsDamaged() {
@@ -163,7 +163,7 @@ type (
 
 // subscribes reports whether an endpoint may subscribe to one of these events. It is true without names.
 func subscribes(i integration.Integration, names []string) bool {
-	var conf Config
+	var conf Settings
 	if err := json.Unmarshal(i.Config, &conf); err != nil || len(names) == 0 {
 		return true
 	}

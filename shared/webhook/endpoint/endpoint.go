@@ -16,7 +16,7 @@ import (
 type Endpoint struct {
 	Company store.Company
 	integration.Integration
-	Config
+	Settings
 	Target *post.Target // nil: unusable configuration or secrets
 	Sealed bool         // the secrets could not be decrypted this time
 
@@ -35,8 +35,8 @@ type Key struct{ Company, Provider, Incarnation string }
 // Key returns the endpoint's key.
 func (e *Endpoint) Key() Key { return Key{e.Company.ID(), e.Provider, e.Incarnation} }
 
-// Config holds the part of a webhook's configuration that sending needs.
-type Config struct {
+// Settings holds the part of a webhook's configuration that sending needs.
+type Settings struct {
 	URL       string            `json:"url"`
 	Events    []string          `json:"events"`
 	Headers   map[string]string `json:"headers"`
