@@ -86,7 +86,7 @@ func (r *records) keep(t *Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.kept) < maxKept {
-		r.kept[t.record()] = t
+		r.kept[t.record()] = &Task{Delivery: t.Delivery, Version: t.Version} // and nothing else of the task
 	}
 }
 
@@ -191,9 +191,11 @@ func (c *Courier) save(ctx context.Context, t *Task) error {
 		if err == nil || errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if t.joins() {
+		switch {
+		case tries > 1: // the log has it
+		case t.joins():
 			c.Logger.WarnContext(ctx, "delivery not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
-		} else {
+		default:
 			c.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
 		}
 		if tries >= refusals && refused(err) || tries >= joinTries && t.joins() || !wait.For(ctx, backoff(tries)) {
