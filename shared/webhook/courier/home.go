@@ -2,6 +2,7 @@ package courier
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -34,29 +35,34 @@ type home interface {
 	judgeable(now time.Time) bool
 }
 
-// maxRemembered limits the homes, and what else is kept of companies and endpoints. At the limit, the courier drops all entries. It costs
-// less to make them again than to track the order of use in every look-up.
+// maxRemembered limits the homes that are not in use, and what else is kept of companies and endpoints.
 const maxRemembered = 10_000
 
 // homes holds the home of each endpoint's bounds. It stays when the endpoint's configuration changes.
 type homes struct {
 	mu    sync.Mutex
-	known map[endpoint.Key]home
+	known map[endpoint.Key]used
 }
 
-// home returns the home of an endpoint's bounds.
+type used struct {
+	home
+	at time.Time // when it was last asked for
+}
+
+// home returns the home of an endpoint's bounds. At the limit, it drops only those without a use for a minute: otherwise the rates and breakers
+// of all endpoints would begin again together.
 func (c *Courier) home(company store.Company, provider, incarnation string) home {
 	c.homes.mu.Lock()
 	defer c.homes.mu.Unlock()
-	key := endpoint.Key{Company: company.ID(), Provider: provider, Incarnation: incarnation}
-	h := c.homes.known[key]
+	key, now := endpoint.Key{Company: company.ID(), Provider: provider, Incarnation: incarnation}, c.Now()
+	h := c.homes.known[key].home
 	if h == nil {
-		if c.homes.known == nil || len(c.homes.known) >= maxRemembered {
-			c.homes.known = map[endpoint.Key]home{}
+		if len(c.homes.known) >= maxRemembered {
+			maps.DeleteFunc(c.homes.known, func(_ endpoint.Key, u used) bool { return now.Sub(u.at) >= windowExpires })
 		}
 		h = c.newHome(company, provider, incarnation)
-		c.homes.known[key] = h
 	}
+	c.homes.known[key] = used{h, now}
 	return h
 }
 

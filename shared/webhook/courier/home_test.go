@@ -1,6 +1,7 @@
 package courier_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -9,12 +10,14 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/breaker"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/post"
 )
 
-// TestCourier_BreakerOf reads the breaker that the processes of a fleet share, in a process that has sent nothing.
+// TestCourier_Breaker reads the breaker that the processes of a fleet share, in a process that has sent nothing.
 func TestCourier_Breaker(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, nil, 0, testsTime)
@@ -40,8 +43,8 @@ func TestCourier_Breaker(t *testing.T) {
 	want("after the probe", breaker.Closed)
 }
 
-// TestCourier_BreakerOf_Alone reads the breaker of a process that sends alone.
-func TestCourier_BreakerOf_Alone(t *testing.T) {
+// TestCourier_Breaker_Alone reads the breaker of a process that sends alone.
+func TestCourier_Breaker_Alone(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, nil, 0, testsTime)
 	alone := courier.New(courier.Deps{Store: f.store, Vault: f.Vault, Client: f.Client, Engine: f.Engine, Logger: f.Logger, Now: f.Clock.Now})
@@ -122,4 +125,34 @@ func TestCourier_Resume(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCourier_Bounds_Many keeps the breaker of an endpoint that is in use when there are too many others, and drops it later.
+func TestCourier_Bounds_Many(t *testing.T) {
+	t.Parallel()
+	clock := clocktest.At(time.Unix(1_771_840_800, 0))
+	c := courier.New(courier.Deps{Now: clock.Now})
+	company := store.For(nil, "a")
+	for range breaker.After {
+		c.Bounds(t.Context(), company).Done(post.Result{Status: http.StatusInternalServerError})
+	}
+	const many = 10_000
+	others := func(round string) {
+		for n := range many {
+			c.Bounds(t.Context(), store.For(nil, fmt.Sprint(round, n)))
+		}
+	}
+	want := func(when string, want breaker.State) {
+		t.Helper()
+		got, _, err := c.Breaker(t.Context(), company, "webhook", "")
+		errtest.Must(t, err)
+		if got != want {
+			t.Errorf("%s: breaker %s, want %s", when, got, want)
+		}
+	}
+	others("first")
+	want("with many others", breaker.Open)
+	clock.Advance(time.Minute)
+	others("second")
+	want("after a minute without a use", breaker.Closed)
 }
