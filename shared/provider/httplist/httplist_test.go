@@ -305,7 +305,7 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"no list", nil, answer(200, `{"data":{"id":1}}`), "no list at itemsPath"},
 		{"another document", nil, answer(200, `[1]`), "no list at itemsPath"},
 		{"deep", nil, answer(200, strings.Repeat("[", 1_000_000)), "not JSON"},
-		{"too large", nil, answer(200, `{"data":["`+strings.Repeat("x", 16<<20)), "larger than 16 MiB"},
+		{"too large", nil, answer(200, `{"data":["`+strings.Repeat("x", 8<<20)), "larger than 8 MiB"},
 		{"too many", nil, answer(200, `{"data":[`+strings.Repeat("1,", 2000)+`1]}`), "more than 1,000 objects"},
 		{"a link to another host", nil, answer(200, one, "Link", `<https://attacker.example/>; rel=next`), "another host"},
 		{"a link that is cut off", nil, answer(200, one, "Link", `</items?page=2; rel=next`), "Link header cannot be read"},

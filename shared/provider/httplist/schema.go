@@ -38,7 +38,7 @@ const schema = `{
   "required": ["url", "itemsPath", "idPath", "titlePath", "target"],
   "properties": {
     "url": {
-      "title": "URL", "description": "Address of the first page. It must be https and public, and must not redirect. A page may have at most 16 MiB and 1,000 objects.",
+      "title": "URL", "description": "Address of the first page. It must be https and public, and must not redirect. A page may have at most 8 MiB and 1,000 objects.",
       "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     },
     "itemsPath": {"title": "List", "description": "Where the list is in the document; empty if the document is the list.", "default": "", ` + pointer + `},

@@ -115,7 +115,7 @@ func (c *Connector) Complete(config json.RawMessage) bool {
 
 // configSchema returns the JSON Schema of a configuration.
 func (m *Manifest) configSchema() json.RawMessage {
-	properties, required, example := map[string]any{"schedule": json.RawMessage(schedule())}, []string{}, map[string]string{}
+	properties, required, example := map[string]any{"schedule": json.RawMessage(schedule())}, []string{}, map[string]string{"schedule": "1h"}
 	for name, v := range m.Configuration {
 		properties[name] = v.schema()
 		needed := !v.Optional && v.Default == ""

@@ -122,7 +122,7 @@ type Request struct {
 	Path   string            `json:"path,omitempty"`   // behind the base
 	Query  map[string]string `json:"query,omitempty"`
 	Body   map[string]any    `json:"body,omitempty"`   // of a POST; a member whose text names an absent variable is left out
-	Either []Part            `json:"either,omitempty"` // the first whose variables all have values is added
+	Either []Part            `json:"either,omitempty"` // the first part whose variables all have a value is added
 }
 
 // Part is a part of a request: its path in place of the request's, and more members of the query and the body.

@@ -21,7 +21,7 @@ import (
 // Limits of one fetch.
 const (
 	timeout     = 30 * time.Second
-	maxDocument = 16 << 20
+	maxDocument = 8 << 20
 	maxItems    = 1000  // records of a page
 	maxPages    = 10000 // of a stream; more is likely to be a server that repeats itself
 )
@@ -129,7 +129,7 @@ func (r *run) read(resp *http.Response) ([]byte, error) {
 	document, err := outbound.ReadBody(resp, maxDocument)
 	switch {
 	case listed && errors.Is(err, outbound.ErrTooLarge):
-		return nil, fault.Newf(fault.Unavailable, "the page is larger than 16 MiB; ask for smaller pages in the %s", r.words.URL)
+		return nil, fault.Newf(fault.Unavailable, "the page is larger than 8 MiB; ask for smaller pages in the %s", r.words.URL)
 	case listed && err != nil:
 		return nil, r.unreachable(err)
 	}

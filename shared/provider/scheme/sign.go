@@ -76,7 +76,14 @@ func (s Scheme) Describe(name string) string {
 	case s.Algorithm == Token:
 		return "the secret that is stored here"
 	}
-	return "the " + s.Algorithm + " of " + s.Signed + ", in " + s.Encoding
+	encoding, signed := s.Encoding, s.Signed
+	if encoding == "hex" {
+		encoding = "hexadecimal"
+	}
+	if signed == "{body}" {
+		signed = "the body"
+	}
+	return "the " + encoding + " " + strings.ToUpper(s.Algorithm) + " of " + signed
 }
 
 // Answer returns the answer to a provider's handshake. ok is false for any other arrival, which is to be handled as usual. The text is ""

@@ -150,7 +150,7 @@ func TestLinear_Fetch_moving(t *testing.T) {
 		f.Put("issues", lineartest.Issue(n+1, fmt.Sprint("Issue ", n+1), monday))
 	}
 	got := titles(f.run(true, func(page int) {
-		f.Delete("issues", fmt.Sprintf("00000000-0000-4000-8000-%012d", 50*page)) // the last of the page, which its cursor names
+		f.Delete("issues", fmt.Sprintf("00000000-0000-4000-8000-%012d", 25*page)) // the last of the page, which its cursor names
 		f.Put("issues", lineartest.Issue(180-page, fmt.Sprint("Issue ", 180-page), monday.Add(time.Hour)))
 		f.Put("issues", lineartest.Issue(1000+page, fmt.Sprint("Later ", page), monday))
 	}))
@@ -158,6 +158,20 @@ func TestLinear_Fetch_moving(t *testing.T) {
 		if title := fmt.Sprint("Issue ", n+1); !got[title] {
 			t.Errorf("%s was not fetched, want every issue", title)
 		}
+	}
+}
+
+// TestLinear_Fetch_long reads issues with long descriptions, of which 50 would be more than a page may have.
+func TestLinear_Fetch_long(t *testing.T) {
+	t.Parallel()
+	f := serveLinear(t)
+	for n := range 29 {
+		issue := lineartest.Issue(n+1, fmt.Sprint("Issue ", n+1), monday)
+		issue["description"] = strings.Repeat("x", 300_000)
+		f.Put("issues", issue)
+	}
+	if got := len(f.run(true, idle).Memories); got != 29 {
+		t.Errorf("%d issues with long descriptions, want all 29", got)
 	}
 }
 
@@ -247,7 +261,7 @@ func TestLinear_Fetch_former(t *testing.T) {
 		if diff := cmp.Diff([]lineartest.Query{{List: "issues", Team: "team-ENG"}}, f.Asked()); diff != "" {
 			t.Errorf("full = %t: the request of a former checkpoint differs (-want +got):\n%s", full, diff)
 		}
-		if got := len(page.Memories); got != 50 {
+		if got := len(page.Memories); got != 25 {
 			t.Errorf("full = %t: %d memories behind a former checkpoint, want the first page", full, got)
 		}
 		all := f.run(full, idle)
@@ -325,7 +339,7 @@ func TestLinear_Fetch_refusals(t *testing.T) {
 		{"half of a character in the cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"a\ud800"}}}}`), 0, false, "not valid Unicode"},
 		{"bytes in the cursor that are not UTF-8", answer(200, "{\"data\":{\"issues\":{\"nodes\":[],\"pageInfo\":{\"hasNextPage\":true,\"endCursor\":\"\xff\"}}}}"), 0, false, "not valid Unicode"},
 		{"a long cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"`+strings.Repeat("x", 2049)+`"}}}}`), 0, false, "longer than 2,048 bytes"},
-		{"too large", answer(200, `{"data":"`+strings.Repeat("x", 17<<20)), 0, false, "larger than 16 MiB"},
+		{"too large", answer(200, `{"data":"`+strings.Repeat("x", 8<<20)), 0, false, "larger than 8 MiB"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -118,7 +118,13 @@ func (b *Both) CheckConfig(config json.RawMessage) []fault.FieldError {
 func (b *Both) Address(config json.RawMessage) string { return b.source.Address(config) }
 
 // CredentialSchema implements connector.Authenticated.
-func (b *Both) CredentialSchema() json.RawMessage { return b.source.CredentialSchema() }
+func (b *Both) CredentialSchema() json.RawMessage {
+	var schema map[string]any
+	_ = json.Unmarshal(b.source.CredentialSchema(), &schema) // it is a schema
+	schema["description"] = fmt.Sprint(schema["description"], " Webhooks need none.")
+	said, _ := json.Marshal(schema) // it was decoded from JSON
+	return said
+}
 
 // NeededCredentials implements connector.Authenticated.
 func (b *Both) NeededCredentials(config json.RawMessage) []string {

@@ -104,9 +104,9 @@ func TestAll_sources(t *testing.T) {
 			{asks: `POST /api/v2/query {"date_range":"30d","metrics":["visitors"],"site_id":"example.com"}`, answer: `{"results":[{"metrics":[4321],"dimensions":[]}],"meta":{},"query":{}}`},
 		}, fetched{Host: "https://plausible.io", Items: []string{"metric visitors: 4321 visitors of example.com in 30 days", "goal visitors: Visitors of example.com in 30 days 4321 of 10000 visitors up"}}},
 		"linear": {`{"team":"ENG"}`, [2]string{"Authorization", "s3cr3t"}, []exchange{
-			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: IssueFilter, $team: TeamFilter) { teams(first: 1, filter: $team) { nodes { id } } issues(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id identifier title description url updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"filter":{"team":{"key":{"eq":"ENG"}}},"first":50,"team":{"key":{"eq":"ENG"}}}}`,
+			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: IssueFilter, $team: TeamFilter) { teams(first: 1, filter: $team) { nodes { id } } issues(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id identifier title description url updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"filter":{"team":{"key":{"eq":"ENG"}}},"first":25,"team":{"key":{"eq":"ENG"}}}}`,
 				answer: `{"data":{"teams":{"nodes":[{"id":"t1"}]},"issues":{"nodes":[{"id":"i1","identifier":"ENG-1","title":"Fix it","trashed":null}],"pageInfo":{"hasNextPage":true,"endCursor":"c1"}}}}`},
-			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: IssueFilter) { issues(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id identifier title description url updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"after":"c1","filter":{"team":{"id":{"eq":"t1"}}},"first":50}}`,
+			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: IssueFilter) { issues(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id identifier title description url updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"after":"c1","filter":{"team":{"id":{"eq":"t1"}}},"first":25}}`,
 				answer: `{"data":{"issues":{"nodes":[{"id":"i2","identifier":"ENG-2","title":"Gone","trashed":true}],"pageInfo":{"hasNextPage":false,"endCursor":"c2"}}}}`},
 			{asks: `POST /graphql {"query":"query($first: Int!, $after: String, $filter: ProjectFilter) { projects(first: $first, after: $after, filter: $filter, includeArchived: true) { nodes { id name description url progress startDate targetDate completedAt canceledAt updatedAt trashed } pageInfo { hasNextPage endCursor } } }","variables":{"filter":{"accessibleTeams":{"some":{"id":{"eq":"t1"}}}},"first":50}}`,
 				answer: `{"data":{"projects":{"nodes":[{"id":"p1","name":"Beta","progress":0.25}],"pageInfo":{"hasNextPage":false,"endCursor":"c1"}}}}`},
@@ -220,6 +220,32 @@ func TestSources(t *testing.T) {
 			if _, err := mapping.Parse(s.Mapping); err != nil {
 				t.Errorf("%s: mapping of %s: %v", file, s.Name, err)
 			}
+		}
+	}
+}
+
+// TestAll_words shows how each provider signs by an example of every header, and that webhooks need no credentials.
+func TestAll_words(t *testing.T) {
+	t.Parallel()
+	got := map[string]string{}
+	for _, c := range shelf.All(outbound.New(outbound.Options{}), time.Now) {
+		if in, ok := c.(connector.Inbound); ok {
+			for _, h := range in.Headers() {
+				if h.Example == "" {
+					t.Errorf("%s: the header %s has no example", c.Kind(), h.Name)
+				}
+				got[h.Name] = h.Description
+			}
+		}
+		if both, ok := c.(*shelf.Both); ok && !strings.Contains(string(both.CredentialSchema()), "Webhooks need none.") {
+			t.Errorf("%s: the credentials are %s, want them to say that webhooks need none", both.Kind(), both.CredentialSchema())
+		}
+	}
+	for name, want := range map[string]string{
+		"Linear-Signature": "the hexadecimal HMAC-SHA256 of the body", "Stripe-Signature": "the hexadecimal HMAC-SHA256 of {time}.{body}",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is described as %q, want %q", name, got[name], want)
 		}
 	}
 }
