@@ -5,7 +5,8 @@
 //
 //	Feed     new events. Package dispatcher calls Start for the first attempt of each delivery, while Serve stores the records
 //	Queue    due messages. Package retrier calls Run for the later attempts, for first attempts that the Feed has recorded as due later,
-//	         and for all of an ordered endpoint: its deliveries about one record go in a line, one after another
+//	         and for all of an ordered endpoint: its deliveries about one record stand in a line in the store, and the end of one makes
+//	         the next one due
 //	Backlog  a recovery, which sends old deliveries again on a tenant's request. Package retrier calls Start, and the schedules begin again
 //
 // Sample sends a sample event without a task.
@@ -15,14 +16,15 @@
 // keeps the bounds in memory, and may lose them without harm. Processes that send to the same endpoints share them in an item for each
 // endpoint.
 //
-// A task goes through these phases. From some, another owner takes it on:
+// A task goes through these phases. The step is the method that leaves a phase. Without one, another owner takes the task on: its lane, its
+// request, the writer, its line, or the task of the same delivery:
 //
 //	phase      what has happened, and what may follow                                    step     next phase
 //	given      the source has given it. It gets a slot, or ends without one. A Feed's    place    placed, ended; Feed: waiting,
 //	           task goes to its lane, or to its line, or waits for the task of the                decided, joining, met, returned
 //	           same delivery in progress. If an earlier process may have recorded its
-//	           delivery, the record is read. If the last attempt of its delivery is
-//	           unrecorded, it is recorded, and none is made                                       decided
+//	           delivery, the record is read. If the outcome of the latest attempt is
+//	           still in memory, it is recorded, and no attempt is made                            decided
 //	waiting    a Feed's task is in the lane of its endpoint. When a slot is free, it     –        placed, decided
 //	           goes on. After 10 s, or at shutdown, it is recorded as due later
 //	placed     it has a slot. The endpoint's state and its bounds are asked              ask      asked, ended; Feed: decided
