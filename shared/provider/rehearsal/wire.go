@@ -11,7 +11,7 @@ import (
 )
 
 // maxAnswer limits an answer that is kept, in bytes. It is more than a page may have.
-const maxAnswer = 17 << 20
+const maxAnswer = 9 << 20
 
 // Exchange is a request and its answer, without credentials. The request's headers are left out: they hold the credentials.
 type Exchange struct {
