@@ -160,7 +160,7 @@ func TestSyncer_Loosened(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
-		if len(f.State) > 0 {
+		if len(f.State) > 0 && !f.Full {
 			return connector.FetchedPage{State: f.State}, nil
 		}
 		return pages(2, 3)(ctx, n, f)
@@ -176,6 +176,9 @@ func TestSyncer_Loosened(t *testing.T) {
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
 	store()
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 2, Fetched: 6, Created: 6})
+	if last := r.provider.asked[len(r.provider.asked)-1]; string(last.State) != `"seen"` {
+		t.Errorf("the state is %s, want it: what the connector learned still holds", last.State)
+	}
 	store()
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
 }
@@ -186,7 +189,7 @@ func TestSyncer_Unanswered(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
-		if len(f.State) > 0 {
+		if len(f.State) > 0 && !f.Full {
 			return connector.FetchedPage{State: f.State}, nil
 		}
 		return pages(1, 2)(ctx, n, f)

@@ -100,14 +100,14 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 		return connector.FetchedPage{}, final(fault.New(fault.Conflict, "the integration was connected in another way while the sync was under way; request another sync"))
 	}
 	s.base = base
-	state, err := s.state(ctx, i)
+	state, whole, err := s.state(ctx, i)
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
 	if s.tallies, err = s.tallying(ctx, i); err != nil {
 		return connector.FetchedPage{}, err
 	}
-	s.resumed = state != nil && !s.record.Full
+	s.resumed = state != nil && !whole
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	if missing := connector.Missing(source, i.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
@@ -115,7 +115,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	}
 	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {
 		return connector.FetchPage(ctx, source, connector.Fetch{
-			Config: i.Config, Credentials: values, Base: base, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full, Mapper: &s.mappings,
+			Config: i.Config, Credentials: values, Base: base, Checkpoint: s.record.Work.Checkpoint, State: state, Full: whole, Mapper: &s.mappings,
 			Tallies: s.tallies,
 		})
 	})
@@ -150,28 +150,25 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 	return integration.Stored{Integration: told, Version: i.Version + 1}, err
 }
 
-// state returns the state that the last live run left, if it ran with the same configuration, permissions and credentials. What the
-// policies have denied is read again after they change, and what waits for an approval after that has expired. A full run, which reads
-// everything, has the state for what was learned.
-func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawMessage, error) {
+// state returns the state that the last live run left, if it ran with the same configuration, permissions and credentials. whole reports whether
+// everything is read all the same: in a full run, after the policies that have denied an item changed, and after an approval that an item waited
+// for has expired.
+func (s *slice) state(ctx context.Context, i integration.Integration) (state json.RawMessage, whole bool, err error) {
 	if s.record.Mode == syncrun.Sandbox {
-		return nil, nil
+		return nil, s.record.Full, nil
 	}
 	slot, err := s.held(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if slot.ConfigDigest != basis(i) || renewed(i, slot.Began) {
-		return nil, nil
+		return nil, s.record.Full, nil
 	}
-	if s.record.Full {
-		return slot.State, nil
+	whole = s.record.Full
+	if !whole {
+		whole, err = s.undecided(ctx, slot)
 	}
-	again, err := s.undecided(ctx, slot)
-	if again || err != nil {
-		return nil, err
-	}
-	return slot.State, nil
+	return slot.State, whole, err
 }
 
 // held returns the slot that the run has.
