@@ -64,10 +64,8 @@ func (c *checking) learned() {
 		return
 	}
 	text := encoded(c.Streams) // they hold what JSON can
-	all := maps.Clone(c.Configuration)
-	if all == nil {
-		all = map[string]Variable{}
-	}
+	all := map[string]Variable{}
+	maps.Copy(all, c.Configuration)
 	for _, name := range sortedKeys(c.Learned) {
 		_, taken := all[name]
 		c.refuse(taken, "is a variable of the configuration; choose another name", "learned", name)

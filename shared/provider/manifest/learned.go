@@ -32,9 +32,7 @@ func (r *run) recall(known *learned) *learned {
 	if known == nil || known.Of != of || known.Values == nil {
 		return &learned{Of: of, Values: map[string]string{}}
 	}
-	for name, value := range known.Values {
-		r.values[name] = value
-	}
+	maps.Copy(r.values, known.Values)
 	return known
 }
 
@@ -63,9 +61,9 @@ type way struct {
 func (r Request) ways() (all []way) {
 	for _, p := range append(slices.Clone(r.Either), Part{}) {
 		w := way{Request: r, needs: namesIn(string(encoded(p)))}
-		w.Path = cmp.Or(p.Path, r.Path)
-		w.Query = joined(r.Query, p.Query)
-		w.Body = joined(r.Body, p.Body)
+		w.Path, w.Query, w.Body = cmp.Or(p.Path, r.Path), map[string]string{}, joined(r.Body, p.Body)
+		maps.Copy(w.Query, r.Query)
+		maps.Copy(w.Query, p.Query)
 		w.sorted = sortedKeys(w.Query)
 		all = append(all, w)
 	}
@@ -81,19 +79,14 @@ func (s *stream) way(values map[string]string) way {
 }
 
 // joined returns an object with the members of another one. Of members that are objects in both, it joins those.
-func joined[V any](object, more map[string]V) map[string]V {
-	if len(more) == 0 {
-		return object
-	}
-	all := maps.Clone(object)
-	if all == nil {
-		all = map[string]V{}
-	}
+func joined(object, more map[string]any) map[string]any {
+	all := map[string]any{}
+	maps.Copy(all, object)
 	for name, value := range more {
-		was, is := any(all[name]).(map[string]any)
-		below, both := any(value).(map[string]any)
+		was, is := all[name].(map[string]any)
+		below, both := value.(map[string]any)
 		if is && both {
-			value, _ = any(joined(was, below)).(V)
+			value = joined(was, below)
 		}
 		all[name] = value
 	}

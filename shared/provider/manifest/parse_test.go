@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 		"a part with an unknown one":   {streams(`"request":{"either":[{"query":{"a":"{b}"}}]}`), "/streams/0/request/either/0/query/a", "{b}"},
 		"a body of a part of a GET":    {streams(`"request":{"either":[{"body":{"a":"{b}"}}]}`), "/streams/0/request/either/0/body", "POST"},
 		"a limit without a reset":      {`{"throttle":{"also":[{"remaining":"X-Left"}]}}`, "/throttle/also/0/reset", "required"},
-		"a pattern that is none":       {`{"configuration":{"a":{"title":"S","description":"S","optional":true,"pattern":"(","says":"x"}}}`, "/configuration/a/pattern", "regular expression"},
+		"an unreadable pattern":        {`{"configuration":{"a":{"title":"S","description":"S","optional":true,"pattern":"(","says":"x"}}}`, "/configuration/a/pattern", "regular expression"},
 		"a pattern without words":      {`{"configuration":{"a":{"title":"S","description":"S","optional":true,"pattern":"^a$"}}}`, "/configuration/a/says", "words"},
 		"a pattern of a host":          {`{"configuration":{"a":{"title":"S","description":"S","optional":true,"form":"host","pattern":"^a$","says":"x"}}}`, "/configuration/a/pattern", "form text"},
 		"a connection's token by hand": {`{"auth":{"type":"bearer","credential":"accessToken"}}`, "/auth/credential", "connection"},
