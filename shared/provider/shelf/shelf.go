@@ -165,7 +165,7 @@ func (c *Connector) Answer(_ json.RawMessage, body []byte) (text string, ok bool
 // Headers implements connector.Inbound: those of the first scheme, and those that the mapping needs.
 func (c *Connector) Headers() []connector.Header {
 	d, s := c.load(), c.schemes()[0]
-	signed := s.Sign(exampleSecret, exampleID, scheme.Request{Body: d.Sample.Body}, exampleTime)
+	signed := s.Sign(exampleSecret, exampleID, scheme.Request{Body: d.Sample.Body}, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 	headers := []connector.Header{}
 	for _, name := range s.Headers() {
 		headers = append(headers, connector.Header{Name: name, Description: s.Describe(name), Example: signed.Get(name)})
@@ -178,8 +178,6 @@ const (
 	exampleSecret = "whsec_YW4gZXhhbXBsZSBvZiBhIHNlY3JldA=="
 	exampleID     = "msg_2mN1Qk8x"
 )
-
-var exampleTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
 // MaxArrival implements connector.Large.
 func (c *Connector) MaxArrival(http.Header) (limit int64, advice string) {

@@ -33,7 +33,8 @@ func All(client *outbound.Client, now func() time.Time) []connector.Connector {
 	for _, kind := range receiving {
 		c := &Connector{kind: kind, load: sync.OnceValue(func() description { return read(kind + ".json") })}
 		if slices.Contains(fetched, kind) {
-			all = append(all, &Both{c, source(kind, client, now)})
+			s := source(kind, client, now)
+			all = append(all, &Both{c, s, sync.OnceValue(func() json.RawMessage { return optional(s.CredentialSchema()) })})
 		} else {
 			all = append(all, c)
 		}
@@ -75,7 +76,8 @@ func source(kind string, client *outbound.Client, now func() time.Time) *manifes
 type Both struct {
 	*Connector
 
-	source *manifest.Connector
+	source      *manifest.Connector
+	credentials func() json.RawMessage
 }
 
 // Schema implements connector.Connector. What only a sync needs may be absent.
@@ -118,9 +120,12 @@ func (b *Both) CheckConfig(config json.RawMessage) []fault.FieldError {
 func (b *Both) Address(config json.RawMessage) string { return b.source.Address(config) }
 
 // CredentialSchema implements connector.Authenticated.
-func (b *Both) CredentialSchema() json.RawMessage {
+func (b *Both) CredentialSchema() json.RawMessage { return b.credentials() }
+
+// optional returns the schema of credentials that only a sync needs.
+func optional(credentials json.RawMessage) json.RawMessage {
 	var schema map[string]any
-	_ = json.Unmarshal(b.source.CredentialSchema(), &schema) // it is a schema
+	_ = json.Unmarshal(credentials, &schema) // it is a schema
 	schema["description"] = fmt.Sprint(schema["description"], " Webhooks need none.")
 	said, _ := json.Marshal(schema) // it was decoded from JSON
 	return said
