@@ -116,7 +116,7 @@ func New(d Deps) *Courier {
 	if d.First == 0 {
 		d.First = post.FirstTimeout
 	}
-	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), homes: homes{known: map[endpoint.Key]used{}}, records: newRecords(), writer: newWriter(d), order: &order{room: make(chan struct{}, joinAtOnce)}}
+	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), homes: homes{known: map[endpoint.Key]*used{}}, records: newRecords(), writer: newWriter(d), order: &order{room: make(chan struct{}, joinAtOnce)}}
 	c.slots.work, c.slots.spread = c.work, !d.Shared
 	c.writer.wrote, c.writer.done = c.records.wrote, c.stored
 	c.process = fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))

@@ -41,7 +41,7 @@ const maxRemembered = 10_000
 // homes holds the home of each endpoint's bounds. It stays when the endpoint's configuration changes.
 type homes struct {
 	mu    sync.Mutex
-	known map[endpoint.Key]used
+	known map[endpoint.Key]*used
 }
 
 type used struct {
@@ -55,15 +55,16 @@ func (c *Courier) home(company store.Company, provider, incarnation string) home
 	c.homes.mu.Lock()
 	defer c.homes.mu.Unlock()
 	key, now := endpoint.Key{Company: company.ID(), Provider: provider, Incarnation: incarnation}, c.Now()
-	h := c.homes.known[key].home
-	if h == nil {
+	u := c.homes.known[key]
+	if u == nil {
 		if len(c.homes.known) >= maxRemembered {
-			maps.DeleteFunc(c.homes.known, func(_ endpoint.Key, u used) bool { return now.Sub(u.at) >= windowExpires })
+			maps.DeleteFunc(c.homes.known, func(_ endpoint.Key, u *used) bool { return now.Sub(u.at) >= windowExpires })
 		}
-		h = c.newHome(company, provider, incarnation)
+		u = &used{home: c.newHome(company, provider, incarnation)}
+		c.homes.known[key] = u
 	}
-	c.homes.known[key] = used{h, now}
-	return h
+	u.at = now
+	return u.home
 }
 
 func (c *Courier) homeOf(e *endpoint.Endpoint) home {
