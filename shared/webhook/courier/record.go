@@ -191,12 +191,12 @@ func (c *Courier) save(ctx context.Context, t *Task) error {
 		if err == nil || errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if tries == 1 {
-			what := "attempt"
-			if t.joins() {
-				what = "delivery"
-			}
-			c.Logger.WarnContext(ctx, what+" not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
+		switch {
+		case tries > 1: // the log has it
+		case t.joins():
+			c.Logger.WarnContext(ctx, "delivery not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
+		default:
+			c.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", t.slot.Company, "key", t.Key, "error", err)
 		}
 		if tries >= refusals && refused(err) || tries >= joinTries && t.joins() || !wait.For(ctx, backoff(tries)) {
 			if !t.joins() {
