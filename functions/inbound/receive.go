@@ -317,11 +317,7 @@ func errBusy() error {
 
 // ops returns the writes of an arrival.
 func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
-	receipt := r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, a.receipt(r)).Until(r.now.Add(arrival.ReceiptKept))
-	if a.none != "" {
-		receipt = receipt.Quietly() // only arrivals that took effect are counted from the feed
-	}
-	ops := []store.Op{receipt}
+	ops := []store.Op{{}} // first the receipt: of several conflicts, its own tells of a repeat
 	var decisions []policy.Decision
 	for n, p := range a.planned {
 		if r.earlier.did(placeOf(a.planned, n)) {
@@ -332,12 +328,29 @@ func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 			ops = append(ops, p.Ops...)
 		}
 	}
-	ops = append(ops, record(r.company, decisions, store.MaxOps-len(ops))...)
+	decided := record(r.company, decisions, store.MaxOps-len(ops))
+	ops[0] = r.settle(a, decided)
+	ops = append(ops, decided...)
 	if !r.sandboxed {
 		return ops, nil
 	}
 	kept, err := inbox.Add(ctx, r.company, arrival.OwnerOf(r.integration), r.received(r.mapped.Result(a.planned)))
 	return append(ops, kept...), err
+}
+
+// settle returns the write of the receipt, given those of the decisions. The change feed shows the receipt of an arrival that took effect, and
+// in it how much was decided. Of any other arrival it shows the decisions.
+func (r reception) settle(a answer, decided []store.Op) store.Op {
+	body := a.receipt(r)
+	if a.none != "" {
+		return r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, body).Until(r.now.Add(arrival.ReceiptKept)).Quietly()
+	}
+	body.Decided = &arrival.Decided{Items: int64(len(decided))}
+	for n := range decided {
+		decided[n] = decided[n].Quietly()
+		body.Decided.Bytes += int64(len(decided[n].Body))
+	}
+	return r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, body).Until(r.now.Add(arrival.ReceiptKept))
 }
 
 // digestOf binds a provider's arrival id to the body. The id is empty if the signature does not cover it: a captured body

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
@@ -47,8 +48,11 @@ func TestReceive(t *testing.T) {
 		}
 	}
 	slices.Sort(written)
-	if diff := cmp.Diff([]string{"decision, in the feed: true", "memory, in the feed: true", "receipt, in the feed: true"}, written); diff != "" {
+	if diff := cmp.Diff([]string{"decision, in the feed: false", "memory, in the feed: true", "receipt, in the feed: true"}, written); diff != "" {
 		t.Errorf("writes differ (-want +got):\n%s", diff)
+	}
+	if r, d := bodyOf[arrival.Receipt](t, all[0], "receipt"), opOf(t, all[0], "decision"); r.Decided == nil || *r.Decided != (arrival.Decided{Items: 1, Bytes: int64(len(d.Body))}) {
+		t.Errorf("the receipt counts %+v, want one decision of %d bytes", r.Decided, len(d.Body))
 	}
 	memories := []memory.Memory{{
 		ID: got.Results[0].Subject, Provider: "webhook", Incarnation: s.incarnation("webhook"), ExternalID: "42", Kind: "ticket", Title: "Printer on fire",
@@ -73,6 +77,36 @@ func TestReceive(t *testing.T) {
 	s.wantReceipt(again, "memory.upsert permitted updated")
 	same := s.sent(s.send("webhook", secret, "d3", strings.ReplaceAll(upsert, "fire", "ice")), 202)
 	s.wantReceipt(same, "memory.upsert permitted unchanged")
+}
+
+// opOf returns the only write of an entity.
+func opOf(t *testing.T, ops []store.Op, entity string) store.Op {
+	t.Helper()
+	n := slices.IndexFunc(ops, func(op store.Op) bool { return op.Entity == entity })
+	if n < 0 {
+		t.Fatalf("no write of a %s", entity)
+	}
+	return ops[n]
+}
+
+func bodyOf[T any](t *testing.T, ops []store.Op, entity string) (body T) {
+	t.Helper()
+	errtest.Must(t, json.Unmarshal(opOf(t, ops, entity).Body, &body))
+	return body
+}
+
+// TestReceive_DeniedFeed shows the decision in the feed, which shows no receipt of an arrival without effect.
+func TestReceive_DeniedFeed(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	s.govern(denyMemories)
+	s.commits.take()
+	s.sent(s.send("webhook", secret, "d1", upsert), 202)
+	all := s.commits.take()
+	if d, r := opOf(t, all[0], "decision"), opOf(t, all[0], "receipt"); d.Quiet || !r.Quiet || bodyOf[arrival.Receipt](t, all[0], "receipt").Decided != nil {
+		t.Errorf("in the feed: decision %t, receipt %t with %s; want the decision alone", !d.Quiet, !r.Quiet, r.Body)
+	}
 }
 
 func TestReceive_Kinds(t *testing.T) {

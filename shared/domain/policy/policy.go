@@ -165,7 +165,8 @@ const (
 // Kept limits how long a decision is kept.
 const Kept = 180 * 24 * time.Hour
 
-// Create returns the write that stores a decision. From its change a company's context counts decisions; nothing else follows.
+// Create returns the write that stores a decision. From its change a company's context counts decisions; nothing else follows. A caller
+// that counts it in another change may keep it out of the feed.
 func Create(c store.Company, d Decision) store.Op {
 	return c.Create(Prefix+d.ID, Entity, d).Until(d.At.Add(Kept))
 }

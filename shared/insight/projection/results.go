@@ -28,12 +28,9 @@ type Taken = arrival.Hours
 
 // receipt counts an arrival that the provider has sent and that was accepted.
 func (f *folding) receipt(c store.Change) error {
-	var body arrival.Receipt
-	if string(c.New.Body) != "{}" { // that of almost every receipt
-		var err error
-		if body, err = decode[arrival.Receipt](c.New); err != nil {
-			return err
-		}
+	body, err := decode[arrival.Receipt](c.New)
+	if err != nil {
+		return err
 	}
 	provider, ok := body.Accepted(c.Key)
 	if !ok || counted(c) {

@@ -76,32 +76,42 @@ func (f *folding) counted(store.Change) error {
 // too small: a record from before the first count has no item, and what a change adds to its bytes can be negative; and a delivery that is
 // attempted late outlives its step.
 func (f *folding) measure(c store.Change) {
-	kept := KeptFor(c.Entity)
-	if kept == 0 || c.New == nil {
+	if KeptFor(c.Entity) == 0 || c.New == nil {
 		return
 	}
 	begun, dated := store.DateOf(c.Key)
 	if !dated {
 		begun = c.At
 	}
-	step := kept / sizeSteps
-	add := SizeStep{From: begun.UTC().Truncate(step), Bytes: size(c.New) - size(c.Old)}
+	items := int64(0)
 	if c.Old == nil {
-		add.Items = 1
+		items = 1
 	}
-	if outdated(c.Entity, add.From, f.UpdatedAt) {
+	f.size(c.Entity, begun, items, size(c.New)-size(c.Old))
+	if c.Entity != arrival.ReceiptEntity {
+		return
+	}
+	if body, err := decode[arrival.Receipt](c.New); err == nil && body.Decided != nil {
+		f.size(policy.Entity, c.At, body.Decided.Items, body.Decided.Bytes)
+	}
+}
+
+// size adds records of an entity that were begun at a time.
+func (f *folding) size(entity string, begun time.Time, items, bytes int64) {
+	from := begun.UTC().Truncate(KeptFor(entity) / sizeSteps)
+	if outdated(entity, from, f.UpdatedAt) {
 		return
 	}
 	if f.Sizes == nil {
 		f.Sizes = map[string][]SizeStep{}
 	}
-	steps := f.Sizes[c.Entity]
-	at, found := slices.BinarySearchFunc(steps, add.From, func(s SizeStep, from time.Time) int { return s.From.Compare(from) })
+	steps := f.Sizes[entity]
+	at, found := slices.BinarySearchFunc(steps, from, func(s SizeStep, from time.Time) int { return s.From.Compare(from) })
 	if found {
-		steps[at].Items, steps[at].Bytes = steps[at].Items+add.Items, steps[at].Bytes+add.Bytes
+		steps[at].Items, steps[at].Bytes = steps[at].Items+items, steps[at].Bytes+bytes
 		return
 	}
-	f.Sizes[c.Entity] = slices.Insert(steps, at, add)
+	f.Sizes[entity] = slices.Insert(steps, at, SizeStep{From: from, Items: items, Bytes: bytes})
 }
 
 // outdated reports whether all records of a step have expired.

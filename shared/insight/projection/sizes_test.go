@@ -80,6 +80,20 @@ func TestFold_Sizes(t *testing.T) {
 	}
 }
 
+// TestFold_Decided counts the decisions of which a receipt tells, those of a repeat as well.
+func TestFold_Decided(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	key := arrival.ReceiptPrefix(arrival.Owner{Provider: "github"}) + "1"
+	h.put(arrival.ReceiptEntity, key, arrival.Receipt{Decided: &arrival.Decided{Items: 2, Bytes: 800}})
+	h.put(arrival.ReceiptEntity, key, arrival.Receipt{Decided: &arrival.Decided{Items: 1, Bytes: 400}})
+	h.put(policy.Entity, policy.Prefix+id.At(h.now, "b"), struct{}{})
+	p, _ := h.fold(t)
+	if got, want := sized(p)[policy.Entity], [2]int64{4, 1202}; got != want {
+		t.Errorf("decisions %v, want %v items and bytes", got, want)
+	}
+}
+
 // TestFold_Unseen folds changes of which the context shows nothing: the sizes count them, each once, and neither the version nor the time of
 // the context moves.
 func TestFold_Unseen(t *testing.T) {
