@@ -65,12 +65,16 @@ func (p Proxies) walk(peer netip.Addr, hops []netip.Addr) netip.Addr {
 func (p Proxies) Handler(h http.Handler, logger *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header["X-Forwarded-For"] == nil && r.Header["Forwarded"] == nil { // the usual case: no proxy tells of a client
+			h.ServeHTTP(w, r)
+			return
+		}
 		peer, ok := parseAddr(r.RemoteAddr)
 		if !ok {
 			h.ServeHTTP(w, r)
 			return
 		}
-		if len(p) == 0 && peer.IsLoopback() && (r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil) {
+		if len(p) == 0 && peer.IsLoopback() {
 			once.Do(func() {
 				logger.Warn("a proxy on this machine forwards requests, and all of its clients count as one: set ORGOPS_TRUSTED_PROXIES to its address", "proxy", peer)
 			})

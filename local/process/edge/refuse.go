@@ -58,11 +58,10 @@ const plainEnd = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: clo
 
 // problemFor returns the problem to send instead of an answer of net/http's own.
 func problemFor(plain []byte) (problem []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(plain, []byte("HTTP/1.1 "))
-	if !ok {
+	if !bytes.HasPrefix(plain, []byte("HTTP/1.1 4")) {
 		return nil, false
 	}
-	status, _, ok := bytes.Cut(rest, []byte(plainEnd))
+	status, _, ok := bytes.Cut(plain[len("HTTP/1.1 "):], []byte(plainEnd))
 	if !ok || bytes.ContainsAny(status, "\r\n") {
 		return nil, false
 	}

@@ -17,16 +17,24 @@ type Form struct {
 	event.Event
 	Version int // 0 for an event that has always had one version
 	Payload json.RawMessage
-	Read    func() (mapping.Source, error) // for all endpoints with a filter; safe for concurrent use
 
 	kind   event.Kind
 	others map[int]*Form // of the newest one, those that its endpoints have chosen
+
+	once   sync.Once // makes source
+	source mapping.Source
+	unread error
 }
 
 func newForm(e event.Event, kind event.Kind, version int) (*Form, error) {
 	payload, err := e.Payload()
-	read := sync.OnceValues(func() (mapping.Source, error) { return mapping.NewSource(e) })
-	return &Form{Event: e, Version: version, Payload: payload, Read: read, kind: kind}, err
+	return &Form{Event: e, Version: version, Payload: payload, kind: kind}, err
+}
+
+// Read returns what the filters of all endpoints read. It is safe for concurrent use.
+func (f *Form) Read() (mapping.Source, error) {
+	f.once.Do(func() { f.source, f.unread = mapping.NewSource(f.Event) })
+	return f.source, f.unread
 }
 
 // FormsOf returns the newest forms of a change's events. Next to an error it returns those that it could make.

@@ -71,13 +71,14 @@ func isHex(b byte) bool { return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' ||
 // in a path; a link of a provider may have spaces in it, or letters beyond ASCII. Their percent-encoded form means the same.
 func sendable(req *http.Request) *http.Request {
 	path := req.URL.EscapedPath()
-	target := *req.URL
-	target.RawQuery = encode(target.RawQuery)
-	if encoded := encode(path); encoded != path {
-		target.RawPath = encoded
-	}
-	if target == *req.URL {
+	sentPath, sentQuery := encode(path), encode(req.URL.RawQuery)
+	if sentPath == path && sentQuery == req.URL.RawQuery {
 		return req
+	}
+	target := *req.URL
+	target.RawQuery = sentQuery
+	if sentPath != path {
+		target.RawPath = sentPath
 	}
 	sent := *req
 	sent.URL = &target

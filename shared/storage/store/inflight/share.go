@@ -26,6 +26,13 @@ func (w *Window[P]) over(company string, more, share int) bool {
 	return held.changes+more > share*(w.most-w.open-more) || held.bytes > share*max(maxBytes-w.bytes, 0)
 }
 
+// Calm reports whether, with so many more changes, no company could have its share in flight, and none is heavy.
+func (w *Window[P]) Calm(more int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open < heavy && w.open+more <= share*(w.most-w.open-more) && w.bytes <= share*(maxBytes-w.bytes)
+}
+
 // Heavy reports whether a company's changes belong into batches of their own.
 func (w *Window[P]) Heavy(company string) bool {
 	w.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,15 +148,13 @@ func (f *feed) after(seq int64, n int) (changes []logged, missing bool) {
 	if len(recent) == 0 || recent[0].seq > seq+1 || recent[len(recent)-1].seq <= seq {
 		return nil, true
 	}
-	size := 0
-	for _, l := range recent[seq+1-recent[0].seq:] {
-		if len(changes) == n || size >= maxBatchBytes {
-			break
-		}
-		changes = append(changes, l)
-		size += l.size
+	recent = recent[seq+1-recent[0].seq:]
+	count, size := 0, 0
+	for count < min(n, len(recent)) && size < maxBatchBytes {
+		size += recent[count].size
+		count++
 	}
-	return changes, false
+	return slices.Clone(recent[:count]), false
 }
 
 // join registers a consumer, so that memory keeps changes for it; ok is false if its name is already in use.
