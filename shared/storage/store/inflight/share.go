@@ -42,14 +42,15 @@ func (w *Window[P]) Heavy(company string) bool {
 
 // count adds changes to what is in flight, or with the sign -1 removes them. The caller holds the lock.
 func (w *Window[P]) count(changes []store.Change, sign int) {
-	for i := range changes {
-		company, size := changes[i].Company, sign*changes[i].Size()
-		w.open += sign
-		w.bytes += size
+	for i := 0; i < len(changes); {
+		company, of := changes[i].Company, load{}
+		for ; i < len(changes) && changes[i].Company == company; i++ {
+			of.changes += sign
+			of.bytes += sign * changes[i].Size()
+		}
+		w.open, w.bytes = w.open+of.changes, w.bytes+of.bytes
 		n := w.held[company]
-		n.changes += sign
-		n.bytes += size
-		if n.changes == 0 {
+		if n = (load{n.changes + of.changes, n.bytes + of.bytes}); n.changes == 0 {
 			delete(w.held, company)
 		} else {
 			w.held[company] = n
