@@ -16,7 +16,7 @@ import (
 
 // bodyLimit returns the limit of an arrival's body. It follows from the provider's name alone, and not from what is configured, so
 // that a stranger does not learn that.
-func (d Deps) bodyLimit(param func(string) string, header http.Header) web.Limit {
+func (d *Deps) bodyLimit(param func(string) string, header http.Header) web.Limit {
 	conn, _ := d.inboundConnector(param("provider"))
 	return limitOf(conn, header)
 }

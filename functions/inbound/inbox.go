@@ -12,7 +12,7 @@ import (
 )
 
 // received returns an arrival as the inbox keeps it: without the headers that may hold a credential or a signature.
-func (r reception) received(result inbox.MappingResult) inbox.Received {
+func (r *reception) received(result inbox.MappingResult) inbox.Received {
 	headers := map[string]string{}
 	for name, value := range mapping.Headers(r.header) {
 		if text, ok := value.(string); ok {
@@ -30,7 +30,7 @@ func (r reception) received(result inbox.MappingResult) inbox.Received {
 }
 
 // keep adds an arrival to the inbox that the mapping refuses.
-func (r reception) keep(ctx context.Context, refused inbox.MappingResult) error {
+func (r *reception) keep(ctx context.Context, refused inbox.MappingResult) error {
 	for range maxTries {
 		ops, err := inbox.Add(ctx, r.company, arrival.OwnerOf(r.integration), r.received(refused))
 		if err != nil {

@@ -81,7 +81,7 @@ func (a answer) counts() bool {
 var errUnverified = fault.New(fault.Unauthenticated, "the arrival's signature was not accepted")
 
 // receive verifies, maps, decides and commits an arrival. It parses nothing before the signature is verified.
-func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
+func (d *Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	now := d.Now().UTC()
 	conn, ok := d.inboundConnector(in.provider)
 	if !ok {
@@ -143,9 +143,9 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 }
 
 // take maps a verified arrival and applies its actions. The sandbox also keeps an arrival that is refused.
-func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming, digest string, now time.Time) (answer, error) {
+func (d *Deps) take(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming, digest string, now time.Time) (answer, error) {
 	sandboxed := !i.Allows(integration.InboundReceive, now)
-	r := reception{incoming: in, integration: i, receipt: arrival.ReceiptKey(arrival.OwnerOf(i), digest, sandboxed), now: now, sandboxed: sandboxed}
+	r := &reception{incoming: in, integration: i, receipt: arrival.ReceiptKey(arrival.OwnerOf(i), digest, sandboxed), now: now, sandboxed: sandboxed}
 	var err error
 	if r.mapped, err = d.mapped(ctx, conn, i, in); err != nil {
 		if refused, ok := trial.Refused(err); ok && r.sandboxed {
@@ -161,7 +161,7 @@ func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.In
 }
 
 // mapped maps an arrival by the company's mapping, or by its provider's default.
-func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming) (trial.Mapped, error) {
+func (d *Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming) (trial.Mapped, error) {
 	if in.streamed != nil {
 		return trial.Mapped{Ignored: mapping.IgnoredRules}, nil
 	}
@@ -186,7 +186,7 @@ func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.
 
 // follow stores what an arrival tells of the place that the configuration names: its id at first, and later each new name. It tells
 // no error, because the next arrival tells the same.
-func (d Deps) follow(ctx context.Context, c store.Company, i integration.Stored, place integration.Place) {
+func (d *Deps) follow(ctx context.Context, c store.Company, i integration.Stored, place integration.Place) {
 	if place.ID == "" || i.Place != nil && *i.Place == place || i.IsDamaged() {
 		return
 	}
@@ -194,7 +194,7 @@ func (d Deps) follow(ctx context.Context, c store.Company, i integration.Stored,
 	_ = c.Commit(ctx, c.Replace(integration.Key(i.Provider), integration.Entity, i.Version, i.Integration))
 }
 
-func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
+func (d *Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 	c, ok := d.Connectors.Lookup(provider)
 	if !ok {
 		return nil, false
@@ -206,7 +206,7 @@ func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 // verify returns the provider's id of an arrival, and decodes its body. Of an arrival that does not verify it returns an
 // *unverifiedError. Standard Webhooks signs the body as it is sent. Some senders compress what they have signed, so a signature of
 // the decoded body counts too.
-func (d Deps) verify(ctx context.Context, conn connector.Inbound, config json.RawMessage, in *incoming, now time.Time) (string, error) {
+func (d *Deps) verify(ctx context.Context, conn connector.Inbound, config json.RawMessage, in *incoming, now time.Time) (string, error) {
 	secrets, _, err := d.reader.LoadSecrets(ctx, in.company, d.Vault, in.provider)
 	if err != nil {
 		return "", err
@@ -254,7 +254,7 @@ type reception struct {
 //
 // The receipt of an arrival that was received before stops the commit. If the whole arrival took effect, this one is a repeat.
 // Otherwise, what took no effect is decided again.
-func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
+func (d *Deps) apply(ctx context.Context, r *reception) (answer, error) {
 	source := keyOf(r.company, arrival.OwnerOf(r.integration))
 	planner := intake.Planner{
 		Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed,
@@ -316,11 +316,12 @@ func errBusy() error {
 }
 
 // ops returns the writes of an arrival.
-func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
+func (r *reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 	ops := []store.Op{{}} // first the receipt: of several conflicts, its own tells of a repeat
 	var decisions []policy.Decision
-	for n, p := range a.planned {
-		if r.earlier.did(placeOf(a.planned, n)) {
+	for n := range a.planned {
+		p := &a.planned[n]
+		if r.earlier.did(a.planned, n) {
 			continue
 		}
 		decisions = append(decisions, p.Decision)
@@ -340,7 +341,7 @@ func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 
 // settle returns the write of the receipt, given those of the decisions. The change feed shows the receipt of an arrival that took effect, and
 // in it how much was decided. Of any other arrival it shows the decisions.
-func (r reception) settle(a answer, decided []store.Op) store.Op {
+func (r *reception) settle(a answer, decided []store.Op) store.Op {
 	body := a.receipt(r)
 	if a.none != "" {
 		return r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, body).Until(r.now.Add(arrival.ReceiptKept)).Quietly()

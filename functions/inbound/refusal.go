@@ -52,7 +52,7 @@ func reasonOf(err error) string {
 
 // refuse counts a verified arrival that was refused. The receipt of the refusal tells a repeat, which it does not count: a
 // stranger who has captured an arrival can repeat it.
-func (d Deps) refuse(ctx context.Context, in incoming, o arrival.Owner, digest, reason string, now time.Time) {
+func (d *Deps) refuse(ctx context.Context, in incoming, o arrival.Owner, digest, reason string, now time.Time) {
 	receipt := in.company.Create(arrival.RefusedKey(o, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(arrival.ReceiptKept)).Quietly()
 	if err := in.company.Commit(ctx, receipt); errors.Is(err, store.ErrConflict) {
 		return
@@ -61,7 +61,7 @@ func (d Deps) refuse(ctx context.Context, in incoming, o arrival.Owner, digest, 
 }
 
 // unread counts an arrival whose body was refused before it could be verified, if it is for a configured integration.
-func (d Deps) unread(ctx context.Context, param func(string) string, refused error) {
+func (d *Deps) unread(ctx context.Context, param func(string) string, refused error) {
 	company, provider := param("companyId"), param("provider")
 	var f *fault.Error
 	if !id.Valid(company) || !id.Valid(provider) || !errors.As(refused, &f) {

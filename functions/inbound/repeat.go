@@ -24,7 +24,7 @@ type earlier struct {
 }
 
 // recall reads the receipt of the same arrival. An action whose approval was given has been done since.
-func (r reception) recall(ctx context.Context) (earlier, error) {
+func (r *reception) recall(ctx context.Context) (earlier, error) {
 	known, version, err := arrival.LoadReceipt(ctx, r.company, r.receipt)
 	if err != nil {
 		return earlier{}, err
@@ -55,8 +55,12 @@ func carriedOut(a approval.Approval) bool {
 	return false
 }
 
-// find returns what became of the action at a place.
-func (e earlier) find(place string) (arrival.Action, bool) {
+// find returns what became of one of the planned actions.
+func (e earlier) find(all []intake.Planned, n int) (arrival.Action, bool) {
+	if len(e.Actions) == 0 {
+		return arrival.Action{}, false
+	}
+	place := placeOf(all, n)
 	for _, a := range e.Actions {
 		if a.Place == place {
 			return a, true
@@ -65,9 +69,9 @@ func (e earlier) find(place string) (arrival.Action, bool) {
 	return arrival.Action{}, false
 }
 
-// did reports whether the action at a place took effect before.
-func (e earlier) did(place string) bool {
-	a, ok := e.find(place)
+// did reports whether one of the planned actions took effect before.
+func (e earlier) did(all []intake.Planned, n int) bool {
+	a, ok := e.find(all, n)
 	return ok && a.Done
 }
 
@@ -85,13 +89,13 @@ func placeOf(all []intake.Planned, n int) string {
 
 // conclude returns the answer to an arrival whose actions are planned. What took effect before is unchanged. same reports that
 // the same arrival was answered in the same way before: there is nothing to write.
-func (r reception) conclude(planned []intake.Planned) (out answer, same bool) {
+func (r *reception) conclude(planned []intake.Planned) (out answer, same bool) {
 	out = answer{sandboxed: r.sandboxed, planned: planned}
-	for n, p := range planned {
-		if done, ok := r.earlier.find(placeOf(planned, n)); ok && done.Done {
+	for n := range planned {
+		if done, ok := r.earlier.find(planned, n); ok && done.Done {
+			p := &planned[n]
 			p.Ops, p.Outcome, p.ApprovalID = nil, intake.Unchanged, ""
 			p.Decision.Verdict, p.Decision.ID = policy.Permitted, done.DecisionID
-			planned[n] = p
 		}
 	}
 	out.none = r.noneOf(planned)
@@ -99,7 +103,7 @@ func (r reception) conclude(planned []intake.Planned) (out answer, same bool) {
 		return out, false
 	}
 	for n := range planned {
-		known, _ := r.earlier.find(placeOf(planned, n))
+		known, _ := r.earlier.find(planned, n)
 		planned[n].Decision.ID, planned[n].ApprovalID = known.DecisionID, known.ApprovalID
 	}
 	out.known = true
@@ -107,7 +111,7 @@ func (r reception) conclude(planned []intake.Planned) (out answer, same bool) {
 }
 
 // basisOf identifies what the mapping and the policies make of an arrival. What took effect is the same as what did before.
-func basisOf(r reception, planned []intake.Planned) string {
+func basisOf(r *reception, planned []intake.Planned) string {
 	type part struct {
 		Action    connector.Action
 		Verdict   policy.Verdict
@@ -128,22 +132,19 @@ func basisOf(r reception, planned []intake.Planned) string {
 }
 
 // receipt returns the receipt of an arrival. It lists the actions if a repeat decides again on any of them.
-func (a answer) receipt(r reception) arrival.Receipt {
-	body := arrival.Receipt{None: a.none}
-	open := a.none != ""
+func (a answer) receipt(r *reception) arrival.Receipt {
+	open := func(p intake.Planned) bool { return p.Outcome == intake.Refused || p.Outcome == intake.Pending }
+	if a.none == "" && !slices.ContainsFunc(a.planned, open) {
+		return arrival.Receipt{}
+	}
+	body := arrival.Receipt{None: a.none, Basis: basisOf(r, a.planned)}
 	if r.earlier.version > 0 && r.earlier.None == "" { // a part took effect before
 		body.None = ""
 	}
 	for n, p := range a.planned {
-		place := placeOf(a.planned, n)
-		done := r.earlier.did(place) || !r.sandboxed && p.Acts()
-		open = open || p.Outcome == intake.Refused || p.Outcome == intake.Pending
-		body.Actions = append(body.Actions, arrival.Action{Place: place, Done: done, DecisionID: p.Decision.ID, ApprovalID: p.ApprovalID})
+		done := r.earlier.did(a.planned, n) || !r.sandboxed && p.Acts()
+		body.Actions = append(body.Actions, arrival.Action{Place: placeOf(a.planned, n), Done: done, DecisionID: p.Decision.ID, ApprovalID: p.ApprovalID})
 	}
-	if !open {
-		return arrival.Receipt{}
-	}
-	body.Basis = basisOf(r, a.planned)
 	return body
 }
 
@@ -157,7 +158,7 @@ const (
 )
 
 // noneOf returns why an arrival takes no effect, or "". A request for an approval is an effect.
-func (r reception) noneOf(planned []intake.Planned) string {
+func (r *reception) noneOf(planned []intake.Planned) string {
 	has := func(is func(intake.Planned) bool) bool { return slices.ContainsFunc(planned, is) }
 	switch {
 	case r.sandboxed:

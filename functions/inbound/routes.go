@@ -165,7 +165,7 @@ func greet(text string) *output {
 }
 
 // urls returns the addresses by which the provider may know that of the current request.
-func (d Deps) urls(ctx context.Context) []string {
+func (d *Deps) urls(ctx context.Context) []string {
 	urls := make([]string, len(d.Bases))
 	for n, base := range d.Bases {
 		urls[n] = base + web.RequestTarget(ctx)
@@ -173,7 +173,7 @@ func (d Deps) urls(ctx context.Context) []string {
 	return urls
 }
 
-func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
+func (d *Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	a, err := answer{}, error(errUnverified)
 	header := web.RequestHeaders(ctx)
 	kept, _ := ctx.Value(streamedKey{}).(*streamed)
@@ -210,7 +210,7 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 }
 
 // measure counts an arrival's result. It does not count failures of this service, which give an answer of 5xx or no answer.
-func (d Deps) measure(a answer, err error) {
+func (d *Deps) measure(a answer, err error) {
 	switch kind := fault.KindOf(err); {
 	case err == nil && a.duplicate:
 		d.Metrics.Count(metric.InboundRepeated, 1)

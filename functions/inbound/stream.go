@@ -25,7 +25,7 @@ type streamedKey struct{}
 
 // stream returns where the bytes of a large body go if the headers tell that nothing will read it: an event of GitHub's that no rule of the
 // mapping names, such as a push of 20 MB. It returns nil if the body is to be kept.
-func (d Deps) stream(ctx context.Context, param func(string) string, header http.Header) (context.Context, io.Writer) {
+func (d *Deps) stream(ctx context.Context, param func(string) string, header http.Header) (context.Context, io.Writer) {
 	company, provider := param("companyId"), param("provider")
 	conn, _ := d.inboundConnector(provider)
 	large, ok := conn.(connector.Streaming)

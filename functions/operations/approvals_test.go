@@ -81,7 +81,7 @@ func (d *desk) ask(a connector.Action) string {
 	d.t.Helper()
 	i, _, err := integration.Load(d.t.Context(), d.c, "github")
 	errtest.Must(d.t, err)
-	planned, err := intake.Planner{Company: d.c, Integration: i, Engine: d.engine, Now: d.clock.Now()}.Plan(d.t.Context(), a)
+	planned, err := (&intake.Planner{Company: d.c, Integration: i, Engine: d.engine, Now: d.clock.Now()}).Plan(d.t.Context(), a)
 	errtest.Must(d.t, err)
 	if planned.ApprovalID == "" {
 		d.t.Fatalf("verdict = %s without an approval, want one", planned.Decision.Verdict)

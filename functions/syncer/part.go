@@ -58,7 +58,7 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p *page, first i
 }
 
 // read reads the stored items of the next actions with one call, unless those of action n have been read.
-func (p *page) read(ctx context.Context, planner intake.Planner, n int) (err error) {
+func (p *page) read(ctx context.Context, planner *intake.Planner, n int) (err error) {
 	if n < p.readTo {
 		return nil
 	}

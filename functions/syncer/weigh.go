@@ -79,7 +79,7 @@ func (s *slice) weighPage(ctx context.Context, i integration.Integration, listed
 }
 
 // goes reports whether this run would remove an item that it has missed.
-func (s *slice) goes(ctx context.Context, planner intake.Planner, c candidate, version int64) (bool, error) {
+func (s *slice) goes(ctx context.Context, planner *intake.Planner, c candidate, version int64) (bool, error) {
 	planned, err := planner.Remove(ctx, c.action, version)
 	if err != nil || planned.Outcome != intake.Removed {
 		return false, err
@@ -87,8 +87,8 @@ func (s *slice) goes(ctx context.Context, planner intake.Planner, c candidate, v
 	return s.sure(ctx, planner.Integration, c)
 }
 
-func (s *slice) planner(i integration.Integration) intake.Planner {
-	return intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
+func (s *slice) planner(i integration.Integration) *intake.Planner {
+	return &intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
 }
 
 // weighed decides on a removal that was counted. A heavy one needs a policy that allows it, or a user.

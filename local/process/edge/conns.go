@@ -71,11 +71,12 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// conn counts until it is closed. The lock of its owner guards serving and turn.
+// conn counts until it is closed. The lock of its owner guards removed, serving and turn.
 type conn struct {
 	net.Conn
 	owner   *Conns
 	source  netip.Prefix
+	removed bool // it does not count any more
 	serving bool
 	turn    uint64 // when it was opened or last served
 	once    sync.Once
@@ -152,9 +153,10 @@ func (c *Conns) add(accepted net.Conn, source netip.Prefix) *conn {
 
 // remove ends the count of a connection, once.
 func (c *Conns) remove(open *conn) {
-	if _, ok := c.open[open]; !ok {
+	if open.removed {
 		return
 	}
+	open.removed = true
 	delete(c.open, open)
 	if c.held[open.source]--; c.held[open.source] == 0 {
 		delete(c.held, open.source)
@@ -171,9 +173,8 @@ func (c *Conns) closed(open *conn) {
 func (c *Conns) begin(open *conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, counted := c.open[open]
-	open.serving = counted
-	return counted
+	open.serving = !open.removed
+	return open.serving
 }
 
 func (c *Conns) end(open *conn) {

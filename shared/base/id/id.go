@@ -97,14 +97,10 @@ func bound(t time.Time, fill byte) string {
 
 // digest hashes parts with their lengths, so that ("ab","c") and ("a","bc") differ.
 func digest(parts []string) uuid.UUID {
-	h := sha256.New()
+	text := make([]byte, 0, 256) // on the stack: few are longer
 	for _, p := range parts {
-		var n [4]byte
-		binary.BigEndian.PutUint32(n[:], uint32(len(p)))
-		h.Write(n[:])
-		h.Write([]byte(p))
+		text = append(binary.BigEndian.AppendUint32(text, uint32(len(p))), p...)
 	}
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
+	sum := sha256.Sum256(text)
 	return uuid.UUID(sum[:16])
 }

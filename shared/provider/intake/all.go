@@ -10,7 +10,14 @@ import (
 // PlanAll plans the actions of one arrival in order. If two actions change the same item, only the newer one takes effect,
 // because a commit writes an item once. What is to be noted once is noted by the first one. An action that is asked for twice gets
 // one approval.
-func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Planned, error) {
+func (p *Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Planned, error) {
+	if len(actions) == 1 {
+		one, err := p.Plan(ctx, actions[0])
+		if err != nil {
+			return nil, err
+		}
+		return []Planned{one}, nil
+	}
 	planned := make([]Planned, 0, len(actions))
 	owner, asked := map[string]int{}, map[string]string{}
 	for n, a := range actions {
@@ -44,13 +51,13 @@ func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Pla
 
 // yields reports whether an action is older than one on the same item that comes before it, or than the stored item. Without times, the
 // order of the arrival counts.
-func (p Planner) yields(one, earlier Planned) bool {
+func (p *Planner) yields(one, earlier Planned) bool {
 	is, was := p.changed(one.Action), p.changed(earlier.Action)
 	return one.Older || is != nil && was != nil && is.Before(*was)
 }
 
 // changed returns when an item changed at the provider, if that is known.
-func (p Planner) changed(a connector.Action) *time.Time {
+func (p *Planner) changed(a connector.Action) *time.Time {
 	switch {
 	case a.Memory != nil:
 		return p.past(a.Memory.UpdatedAt)

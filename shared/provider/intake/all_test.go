@@ -45,7 +45,7 @@ func (permits) Decide(ctx context.Context, company store.Company, r policy.Reque
 }
 
 // carryOut plans the actions of one arrival and commits their writes together.
-func carryOut(t *testing.T, p intake.Planner, actions ...connector.Action) (outcomes []intake.Outcome) {
+func carryOut(t *testing.T, p *intake.Planner, actions ...connector.Action) (outcomes []intake.Outcome) {
 	t.Helper()
 	planned, err := p.PlanAll(t.Context(), actions)
 	errtest.Must(t, err)

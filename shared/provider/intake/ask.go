@@ -11,9 +11,10 @@ import (
 
 // ask plans the request for an approval. An action that would change nothing needs none, and an action whose approval waits or
 // was rejected a short time ago gets no second one.
-func (p Planner) ask(ctx context.Context, planned *Planned, payload exact) error {
-	p.Presume = false // no commit would show that the item exists
-	outcome, _, err := p.effect(ctx, planned.Action, planned.Decision)
+func (p *Planner) ask(ctx context.Context, planned *Planned, payload exact) error {
+	careful := *p
+	careful.Presume = false // no commit would show that the item exists
+	outcome, _, err := careful.effect(ctx, planned.Action, planned.Decision)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // asking returns a planner of a company whose policies ask for an approval of everything.
-func asking(t *testing.T) intake.Planner {
+func asking(t *testing.T) *intake.Planner {
 	t.Helper()
 	today := time.Now().UTC().Truncate(time.Millisecond) // the store drops what has expired by now
 	p := planner(t, policyengine.New(func() time.Time { return today }))
@@ -68,7 +68,7 @@ func TestPlanner_Plan_Approval(t *testing.T) {
 		if diff := cmp.Diff(a, restored); diff != "" {
 			t.Errorf("restored action differs (-want +got):\n%s", diff)
 		}
-		approved := p
+		approved := *p
 		approved.Approval = kept.Digest
 		done, err := approved.Plan(t.Context(), restored)
 		errtest.Must(t, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // item returns what an action would store, as far as policies may read it.
-func (p Planner) item(a connector.Action) policy.Item {
+func (p *Planner) item(a connector.Action) policy.Item {
 	i := policy.Item{Provider: p.Integration.Provider}
 	switch {
 	case a.Memory != nil:
@@ -44,7 +44,7 @@ type exact struct {
 	Incarnation string `json:"incarnation,omitempty"` // of the integration that asks
 }
 
-func (p Planner) exactly(a connector.Action) exact {
+func (p *Planner) exactly(a connector.Action) exact {
 	e := exact{Goal: a.Goal, Reading: a.Reading, Incarnation: p.Integration.Incarnation}
 	switch {
 	case a.Memory != nil:

@@ -71,7 +71,7 @@ const MaxOpsPerAction = 3
 const _ = uint(store.MaxOps - 2 - connector.MaxActions*MaxOpsPerAction)
 
 // Key returns the key of the item that the effect of an action depends on, or "" for an action without such an item.
-func (p Planner) Key(a connector.Action) string {
+func (p *Planner) Key(a connector.Action) string {
 	provider, incarnation := p.Integration.Provider, p.Integration.Incarnation
 	switch {
 	case a.Memory != nil:
@@ -95,7 +95,7 @@ const github = "github"
 
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
 // their commit returns ErrConflict, plan again.
-func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
+func (p *Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
 	if a.Gone {
 		return p.gone(ctx, a)
 	}
@@ -120,12 +120,12 @@ func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) 
 }
 
 // effect plans the writes that carry an action out.
-func (p Planner) effect(ctx context.Context, a connector.Action, d policy.Decision) (Outcome, []store.Op, error) {
+func (p *Planner) effect(ctx context.Context, a connector.Action, d policy.Decision) (Outcome, []store.Op, error) {
 	switch {
 	case a.Memory != nil:
-		return p.memory(ctx, p.Key(a), *a.Memory)
+		return p.memory(ctx, memory.Key(d.Resource.ID), *a.Memory)
 	case a.Goal != nil:
-		return p.goal(ctx, p.Key(a), *a.Goal)
+		return p.goal(ctx, goal.Key(d.Resource.ID), *a.Goal)
 	case a.Reading != nil:
 		return p.reading(ctx, p.Key(a), *a.Reading)
 	case a.Note != nil:
@@ -135,12 +135,12 @@ func (p Planner) effect(ctx context.Context, a connector.Action, d policy.Decisi
 }
 
 // decide asks the engine for a verdict. An error of the engine counts as denied, unless ctx has ended.
-func (p Planner) decide(ctx context.Context, a connector.Action, payload exact) (policy.Decision, error) {
+func (p *Planner) decide(ctx context.Context, a connector.Action, payload exact) (policy.Decision, error) {
 	return p.judge(ctx, a, payload, string(a.Port))
 }
 
 // judge asks for a verdict under the name of an action, which needs the permission of the action's port.
-func (p Planner) judge(ctx context.Context, a connector.Action, payload exact, name string) (policy.Decision, error) {
+func (p *Planner) judge(ctx context.Context, a connector.Action, payload exact, name string) (policy.Decision, error) {
 	r := p.request(name, a.Port)
 	r.Resource, r.Item, r.Payload = p.resource(a), p.item(a), payload
 	d, err := policy.Ask(ctx, p.Engine, p.Company, r, p.Now)
@@ -149,7 +149,7 @@ func (p Planner) judge(ctx context.Context, a connector.Action, payload exact, n
 }
 
 // request makes the request for a verdict on an action of the integration, without what the action is about.
-func (p Planner) request(name string, port integration.Port) policy.Request {
+func (p *Planner) request(name string, port integration.Port) policy.Request {
 	permissions := make([]string, len(p.Integration.Permissions))
 	for i, port := range p.Integration.Permissions {
 		permissions[i] = string(port)
@@ -165,7 +165,7 @@ func (p Planner) request(name string, port integration.Port) policy.Request {
 	}
 }
 
-func (p Planner) resource(a connector.Action) timeline.Reference {
+func (p *Planner) resource(a connector.Action) timeline.Reference {
 	switch {
 	case a.Memory != nil:
 		return timeline.Reference{Type: memory.Entity, ID: memory.IDOf(p.Integration.Provider, p.Integration.Incarnation, a.Memory.ExternalID)}
@@ -178,7 +178,7 @@ func (p Planner) resource(a connector.Action) timeline.Reference {
 	return timeline.Reference{Type: timeline.Entity, ID: "new"}
 }
 
-func (p Planner) memory(ctx context.Context, key string, d memory.Draft) (Outcome, []store.Op, error) {
+func (p *Planner) memory(ctx context.Context, key string, d memory.Draft) (Outcome, []store.Op, error) {
 	d.URL, d.Incarnation, d.UpdatedAt = link(d.URL), p.Integration.Incarnation, p.past(d.UpdatedAt)
 	var old memory.Memory
 	version, err := p.load(ctx, key, &old)
@@ -196,7 +196,7 @@ func (p Planner) memory(ctx context.Context, key string, d memory.Draft) (Outcom
 	return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 }
 
-func (p Planner) goal(ctx context.Context, key string, d goal.Draft) (Outcome, []store.Op, error) {
+func (p *Planner) goal(ctx context.Context, key string, d goal.Draft) (Outcome, []store.Op, error) {
 	d.URL, d.Incarnation, d.UpdatedAt = link(d.URL), p.Integration.Incarnation, p.past(d.UpdatedAt)
 	var old goal.Goal
 	version, err := p.load(ctx, key, &old)
@@ -217,7 +217,7 @@ func (p Planner) goal(ctx context.Context, key string, d goal.Draft) (Outcome, [
 
 // reading plans to move a goal of the company's own to a number that a sync has read. A goal that is gone, or takes its number from elsewhere
 // by now, stays.
-func (p Planner) reading(ctx context.Context, key string, r goal.Reading) (Outcome, []store.Op, error) {
+func (p *Planner) reading(ctx context.Context, key string, r goal.Reading) (Outcome, []store.Op, error) {
 	var old goal.Goal
 	version, err := p.load(ctx, key, &old)
 	if err != nil {
@@ -261,7 +261,7 @@ func ReviewWork(c store.Company, goalID string, at time.Time) store.Op {
 
 // note plans a timeline entry. What an incarnation notes once leaves a mark, which stays: neither the receipt of its arrival nor the
 // entry itself is kept for all time.
-func (p Planner) note(ctx context.Context, mark string, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
+func (p *Planner) note(ctx context.Context, mark string, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
 	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
 	e.Details = n.Details
 	if n.At != nil && n.At.Before(e.At) {
@@ -283,7 +283,7 @@ func (p Planner) note(ctx context.Context, mark string, n connector.NoteDraft, d
 }
 
 // refusal returns the op that notes a refused action on the timeline.
-func (p Planner) refusal(d policy.Decision) store.Op {
+func (p *Planner) refusal(d policy.Decision) store.Op {
 	title := fmt.Sprintf("%s was not allowed to %s", d.Principal.ID, d.Action)
 	e := p.entry(timeline.PolicyDenied, title, timeline.Reference{Type: policy.Entity, ID: d.ID}, d)
 	return e.Create(p.Company)
@@ -291,14 +291,14 @@ func (p Planner) refusal(d policy.Decision) store.Op {
 
 // entry makes the timeline entry of a decision. The entry's id follows from the decision's id, so a commit that is repeated
 // after an unknown outcome writes the entry once.
-func (p Planner) entry(k timeline.Kind, title string, subject timeline.Reference, d policy.Decision) timeline.Entry {
+func (p *Planner) entry(k timeline.Kind, title string, subject timeline.Reference, d policy.Decision) timeline.Entry {
 	return timeline.Entry{
 		ID: timeline.ID(d.At, k, d.ID), At: d.At, Kind: k, Title: title, Actor: d.Principal, Subject: subject,
 	}
 }
 
 // load reads an item that may be absent. If it is absent, into stays unchanged and the version is 0.
-func (p Planner) load(ctx context.Context, key string, into any) (int64, error) {
+func (p *Planner) load(ctx context.Context, key string, into any) (int64, error) {
 	if p.Presume {
 		return 0, nil
 	}
@@ -314,7 +314,7 @@ const maxAhead = 5 * time.Minute
 
 // past returns the provider's time of a change, or nil for one in the future. That is no time of a change: the provider's clock is
 // wrong, or the item is planned. Stored, it would make every later state look older.
-func (p Planner) past(changed *time.Time) *time.Time {
+func (p *Planner) past(changed *time.Time) *time.Time {
 	if changed != nil && changed.After(p.Now.Add(maxAhead)) {
 		return nil
 	}

@@ -91,9 +91,9 @@ func TestPlanner_Plan_Request(t *testing.T) {
 	}
 }
 
-func planner(t *testing.T, e policy.Engine) intake.Planner {
+func planner(t *testing.T, e policy.Engine) *intake.Planner {
 	t.Helper()
-	return intake.Planner{
+	return &intake.Planner{
 		Company: store.For(webtest.OpenStore(t), "a"), Engine: e, Now: now,
 		Integration: integration.Integration{Provider: "github", Enabled: true, Permissions: []integration.Port{integration.MemoryUpsert}},
 	}

@@ -23,7 +23,7 @@ const Removed Outcome = "removed"
 
 // Remove decides whether the memory or goal of an action may be removed, and plans its removal at the stored version. A verdict
 // other than permitted keeps the item.
-func (p Planner) Remove(ctx context.Context, a connector.Action, version int64) (Planned, error) {
+func (p *Planner) Remove(ctx context.Context, a connector.Action, version int64) (Planned, error) {
 	name, entity, key := p.removal(a)
 	d, err := p.judge(ctx, a, p.exactly(a), name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p Planner) Remove(ctx context.Context, a connector.Action, version int64) 
 
 // gone plans the removal of an item that the provider says it has deleted. An item that is not stored, or has changed
 // since, stays as it is.
-func (p Planner) gone(ctx context.Context, a connector.Action) (Planned, error) {
+func (p *Planner) gone(ctx context.Context, a connector.Action) (Planned, error) {
 	planned := Planned{Action: a, Outcome: Unchanged}
 	var (
 		version int64
@@ -77,7 +77,7 @@ func StoredGoal(g goal.Goal) connector.Action {
 
 // RemoveMany asks whether a full sync may remove so many of the stored items that a user would have to agree. A decision without
 // policies leaves that to the user. refusal notes a decision that denies on the timeline.
-func (p Planner) RemoveMany(ctx context.Context, items, of int) (d policy.Decision, refusal store.Op, err error) {
+func (p *Planner) RemoveMany(ctx context.Context, items, of int) (d policy.Decision, refusal store.Op, err error) {
 	r := p.request(policy.SyncRemove, integration.SyncPull)
 	r.Resource = timeline.Reference{Type: policy.Removal, ID: p.Integration.Provider}
 	r.Item = policy.Item{Provider: p.Integration.Provider, Title: p.Integration.Provider, Count: items, Total: of}
@@ -89,7 +89,7 @@ func (p Planner) RemoveMany(ctx context.Context, items, of int) (d policy.Decisi
 }
 
 // removal returns the name of the action that removes an item, and the item's entity and key.
-func (p Planner) removal(a connector.Action) (name, entity, key string) {
+func (p *Planner) removal(a connector.Action) (name, entity, key string) {
 	if a.Goal != nil {
 		return GoalDelete, goal.Entity, p.Key(a)
 	}

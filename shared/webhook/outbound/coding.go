@@ -76,9 +76,11 @@ func decode(resp *http.Response, limit int64) error {
 
 // Codings lists the content codings of a message in lower case, in the order in which they were applied, without identity.
 func Codings(header http.Header) (codings []string) {
-	for coding := range strings.SplitSeq(strings.Join(header.Values("Content-Encoding"), ","), ",") {
-		if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && coding != "identity" {
-			codings = append(codings, coding)
+	for _, line := range header["Content-Encoding"] {
+		for coding := range strings.SplitSeq(line, ",") {
+			if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && coding != "identity" {
+				codings = append(codings, coding)
+			}
 		}
 	}
 	return codings

@@ -63,12 +63,15 @@ func namesIn(header http.Header) names {
 // Only returns the value of a header, or "" if it has different ones: it is unknown which of them was signed.
 func Only(header http.Header, name string) string {
 	values := header.Values(name)
-	for _, v := range values {
+	if len(values) == 0 {
+		return ""
+	}
+	for _, v := range values[1:] {
 		if v != values[0] {
 			return ""
 		}
 	}
-	return header.Get(name)
+	return values[0]
 }
 
 // matches compares every given signature with the signature under every secret. Each comparison takes constant time.
