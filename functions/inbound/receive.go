@@ -255,10 +255,10 @@ type reception struct {
 // The receipt of an arrival that was received before stops the commit. If the whole arrival took effect, this one is a repeat.
 // Otherwise, what took no effect is decided again.
 func (d *Deps) apply(ctx context.Context, r *reception) (answer, error) {
-	source := keyOf(r.company, arrival.OwnerOf(r.integration))
+	streak := d.streaks.find(keyOf(r.company, arrival.OwnerOf(r.integration)))
 	planner := intake.Planner{
 		Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed,
-		Presume: d.Presume && !r.sandboxed && d.streaks.long(source),
+		Presume: d.Presume && !r.sandboxed && streak.long(),
 	}
 	for range maxTries {
 		planned, err := planner.PlanAll(ctx, r.mapped.Actions)
@@ -277,7 +277,7 @@ func (d *Deps) apply(ctx context.Context, r *reception) (answer, error) {
 		var conflict *store.ConflictError
 		switch {
 		case err == nil:
-			d.streaks.note(source, planned)
+			streak.note(planned)
 			return out, nil
 		case errors.Is(err, store.ErrTooLarge):
 			return answer{}, fault.New(fault.TooLarge, "the arrival's actions and decisions are too large together; send fewer at once")

@@ -58,7 +58,7 @@ const challenge = "Webhook-Signature"
 func Register(api huma.API, d Deps) {
 	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[countKey]*counting{}}
 	d.large = make(chan struct{}, 1)
-	d.streaks, d.flows = &streaks{lengths: map[integrationKey]int{}}, &flows{shared: d.Shared, of: map[string]*flow{}}
+	d.streaks, d.flows = &streaks{of: map[integrationKey]*streak{}}, &flows{shared: d.Shared, of: map[string]*flow{}}
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",

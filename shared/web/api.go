@@ -147,7 +147,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	forHuma := func(ctx huma.Context) huma.Context { return ctx }
-	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+	if op.RequestBody != nil && !op.SkipValidateBody && op.RequestBody.Content["application/json"] != nil {
 		// Many clients send null for what they do not set. A PATCH leaves alone what is left out, so a null that is not documented is
 		// refused there: it may be meant to remove the member (RFC 7396).
 		a.bodies[op.OperationID] = bodyOf{op.RequestBody.Content["application/json"].Schema, op.Method != http.MethodPatch}

@@ -50,7 +50,7 @@ func (l Limit) Refuse() error {
 	return fault.New(fault.TooLarge, detail)
 }
 
-// BodyLimit lets each request of an operation have its own limit of the body. param returns a parameter of the path.
+// BodyLimit lets each request of an operation have its own limit of the body, of at least MaxBody. param returns a parameter of the path.
 func BodyLimit(op huma.Operation, limit func(param func(name string) string, header http.Header) Limit) huma.Operation {
 	return marked(op, limitMark, limit)
 }
@@ -58,7 +58,12 @@ func BodyLimit(op huma.Operation, limit func(param func(name string) string, hea
 // limitOf returns how an operation limits the body of a request.
 func limitOf(op *huma.Operation, limit int64) func(*http.Request) Limit {
 	if of, ok := op.Metadata[limitMark].(func(func(string) string, http.Header) Limit); ok {
-		return func(r *http.Request) Limit { return of(r.PathValue, r.Header) }
+		return func(r *http.Request) Limit {
+			if 0 <= r.ContentLength && r.ContentLength <= MaxBody { // no limit is smaller
+				return Limit{Bytes: MaxBody}
+			}
+			return of(r.PathValue, r.Header)
+		}
 	}
 	return func(*http.Request) Limit { return Limit{Bytes: limit} }
 }
@@ -71,8 +76,11 @@ func Stream(op huma.Operation, to func(ctx context.Context, param func(name stri
 
 // streamed lets the body of a request pass by if its operation chooses so.
 func streamed(op *huma.Operation, r *http.Request) *http.Request {
+	if r.ContentLength <= MaxBody {
+		return r
+	}
 	to, ok := op.Metadata[streamMark].(func(context.Context, func(string) string, http.Header) (context.Context, io.Writer))
-	if !ok || r.ContentLength <= MaxBody {
+	if !ok {
 		return r
 	}
 	ctx, w := to(r.Context(), r.PathValue, r.Header)

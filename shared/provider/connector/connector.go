@@ -111,8 +111,8 @@ type Greeted interface {
 // Large is an Inbound whose arrivals can have more than 1 MiB.
 type Large interface {
 	Inbound
-	// MaxArrival returns the most bytes of a body with these headers, as the provider documents it, and what to do about a larger
-	// one. The limit is 0 for a provider that documents none.
+	// MaxArrival returns the most bytes of a body with these headers, as the provider documents it and at least 1 MiB, and what to do
+	// about a larger one. The limit is 0 for a provider that documents none.
 	MaxArrival(header http.Header) (limit int64, advice string)
 }
 
