@@ -343,15 +343,16 @@ func (r *reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 // in it how much was decided. Of any other arrival it shows the decisions.
 func (r *reception) settle(a answer, decided []store.Op) store.Op {
 	body := a.receipt(r)
-	if a.none != "" {
-		return r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, body).Until(r.now.Add(arrival.ReceiptKept)).Quietly()
+	if a.none == "" {
+		body.Decided = &arrival.Decided{Items: int64(len(decided))}
+		for n := range decided {
+			decided[n] = decided[n].Quietly()
+			body.Decided.Bytes += int64(len(decided[n].Body))
+		}
 	}
-	body.Decided = &arrival.Decided{Items: int64(len(decided))}
-	for n := range decided {
-		decided[n] = decided[n].Quietly()
-		body.Decided.Bytes += int64(len(decided[n].Body))
-	}
-	return r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, body).Until(r.now.Add(arrival.ReceiptKept))
+	receipt := r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, body).Until(r.now.Add(arrival.ReceiptKept))
+	receipt.Quiet = a.none != ""
+	return receipt
 }
 
 // digestOf binds a provider's arrival id to the body. The id is empty if the signature does not cover it: a captured body

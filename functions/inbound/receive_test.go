@@ -80,7 +80,7 @@ func TestReceive(t *testing.T) {
 	s.wantReceipt(same, "memory.upsert permitted unchanged")
 }
 
-// opOf returns the only write of an entity.
+// opOf returns the first write of an entity.
 func opOf(t *testing.T, ops []store.Op, entity string) store.Op {
 	t.Helper()
 	n := slices.IndexFunc(ops, func(op store.Op) bool { return op.Entity == entity })

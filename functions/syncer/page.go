@@ -154,17 +154,14 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 // everything is read all the same: in a full run, after the policies that have denied an item changed, and after an approval that an item waited
 // for has expired.
 func (s *slice) state(ctx context.Context, i integration.Integration) (state json.RawMessage, whole bool, err error) {
+	whole = s.record.Full
 	if s.record.Mode == syncrun.Sandbox {
-		return nil, s.record.Full, nil
+		return nil, whole, nil
 	}
 	slot, err := s.held(ctx)
-	if err != nil {
-		return nil, false, err
+	if err != nil || slot.ConfigDigest != basis(i) || renewed(i, slot.Began) {
+		return nil, whole, err
 	}
-	if slot.ConfigDigest != basis(i) || renewed(i, slot.Began) {
-		return nil, s.record.Full, nil
-	}
-	whole = s.record.Full
 	if !whole {
 		whole, err = s.undecided(ctx, slot)
 	}
